@@ -1,0 +1,6 @@
+export { createMemoryBroker } from '../brokers/memory/index.ts'
+export type { HeldPublish, MemoryBroker, MemoryBrokerOptions, MemoryRecord, Outcome, Script } from '../brokers/memory/index.ts'
+export { createMemoryOutbox } from '../databases/memory/index.ts'
+export type { MemoryEntry, MemoryOutbox, MemoryOutboxOptions, MemorySource, MemoryTransaction } from '../databases/memory/index.ts'
+export { createTestClock } from './clock.ts'
+export type { TestClock } from './clock.ts'
