@@ -1,0 +1,69 @@
+// Every server's data lies in a private folder under the system's temporary folder, named after the process that owns it.
+// It goes when the server is closed, at the latest with its owner; folders of owners that were killed go at the next start.
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { endAllNow, isAlive, startedAt } from './process.ts'
+
+const PREFIX = 'outrider-'
+const owned = new Set<string>()
+let guarded = false
+
+/** A new private folder. Other users may pass through it (a server of root runs as another user), not list it. */
+export function createFolder(kind: string): string {
+  guard()
+  const path = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-${kind}-`))
+  chmodSync(path, 0o711)
+  writeFileSync(join(path, 'owner'), startedAt(process.pid))
+  owned.add(path)
+  return path
+}
+
+export function removeFolder(path: string): void {
+  rmSync(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+  owned.delete(path)
+}
+
+/** Removes the folders whose owner is dead. Returns their paths. */
+export function sweepFolders(): string[] {
+  return foldersLeft().filter((path) => {
+    const pid = Number(new RegExp(`${PREFIX}(\\d+)-`).exec(path)?.[1])
+    if (isAlive(pid) && startedAt(pid) === readOwner(path)) return false
+    rmSync(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+    return true
+  })
+}
+
+const foldersLeft = (): string[] =>
+  readdirSync(tmpdir())
+    .filter((name) => new RegExp(`^${PREFIX}\\d+-[a-z]+-`).test(name))
+    .map((name) => join(tmpdir(), name))
+
+function readOwner(path: string): string {
+  try {
+    return readFileSync(join(path, 'owner'), 'utf8')
+  } catch {
+    return 'unknown'
+  }
+}
+
+function guard(): void {
+  if (guarded) return
+  guarded = true
+  sweepFolders()
+  const clean = (): void => {
+    endAllNow()
+    for (const path of owned) removeFolder(path)
+  }
+  process.once('exit', clean)
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    const onSignal = (): void => {
+      process.off(name, onSignal)
+      // Someone else answers this signal and will end the process in their own way.
+      if (process.listenerCount(name) > 0) return
+      clean()
+      process.kill(process.pid, name)
+    }
+    process.on(name, onSignal)
+  }
+}

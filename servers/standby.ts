@@ -1,0 +1,36 @@
+import { startPostgres, type PostgresOptions, type PostgresServer } from './postgres.ts'
+import { until } from './process.ts'
+import pg from 'pg'
+
+/**
+ * A streaming standby of `primary`, made of a copy of its data folder: the primary is restarted for it.
+ * Returns when it receives the primary's changes. Promote it with `select pg_promote()`.
+ */
+export async function startStandby(primary: PostgresServer, options: PostgresOptions = {}): Promise<PostgresServer> {
+  const { hostname, port, username, password } = new URL(primary.url)
+  const conninfo = `host=${hostname} port=${port} user=${username} password=${password}`
+  await primary.stop()
+  const standby = await startPostgres({
+    ...options,
+    copyOf: primary.dataDir,
+    files: {
+      ...options.files,
+      'standby.signal': '',
+      'postgresql.auto.conf': `\nprimary_conninfo = '${conninfo}'\nwal_retrieve_retry_interval = 100\n`,
+    },
+  }).finally(() => primary.start())
+  await until('The standby receives', () => receives(standby.url), { log: standby.log })
+  return standby
+}
+
+async function receives(url: string): Promise<true | undefined> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const { rows } = await client.query<{ status: string }>('select status from pg_stat_wal_receiver')
+    return rows[0]?.status === 'streaming' ? true : undefined
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
