@@ -40,6 +40,7 @@ export type OutriderErrorCode =
   // publishing
   | 'BROKER_UNREACHABLE'
   | 'BROKER_INCOMPATIBLE'
+  | 'BROKER_FORBIDDEN'
   | 'BROKER_ANSWER_INVALID'
   | 'CLOSED'
 
