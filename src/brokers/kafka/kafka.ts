@@ -1,0 +1,38 @@
+import type { Clock, Publisher } from '../../core/index.ts'
+import { createWire } from './driver.ts'
+import { settingsOf } from './options.ts'
+import type { KafkaOptions } from './options.ts'
+import { createKafkaPublisher } from './publisher.ts'
+
+/**
+ * A publisher for Apache Kafka 3.9 and later. Connects when it is first used.
+ *
+ * @throws OutriderError CONFIG_INVALID when an option is unknown or has no use
+ */
+export function kafka(options: KafkaOptions): Publisher {
+  const settings = settingsOf(options)
+  const wire = createWire({
+    clientId: settings.clientId,
+    tls: settings.tls,
+    sasl: settings.sasl,
+    compression: settings.compression,
+    requestTimeoutMs: settings.publishTimeoutMs + 1_000,
+  })
+  return createKafkaPublisher(settings, wire, systemClock)
+}
+
+const systemClock: Clock = {
+  monotonicMs: () => performance.now(),
+  wallMs: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted === true) return resolve()
+      const done = (): void => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', done)
+        resolve()
+      }
+      const timer = setTimeout(done, ms)
+      signal?.addEventListener('abort', done, { once: true })
+    }),
+}

@@ -1,0 +1,91 @@
+// A message as a Kafka record: key, value and headers as bytes, and its exact size on the wire.
+import type { Message } from '../../core/index.ts'
+import type { WireRecord } from './wire.ts'
+
+/** Headers that Outrider writes itself. One of these names among the writer's own headers is left out: a record carries each once, with Outrider's value. */
+export const ownHeaders: ReadonlySet<string> = new Set(['eventId', 'eventType', 'eventTime', 'aggregateType', 'content-type'])
+
+/** Bytes of a record batch before its records. */
+export const BATCH_OVERHEAD = 61
+
+const eventId = Buffer.from('eventId')
+const eventType = Buffer.from('eventType')
+const eventTime = Buffer.from('eventTime')
+const aggregateType = Buffer.from('aggregateType')
+const contentType = Buffer.from('content-type')
+const ownNamesSize = [eventId, eventType, eventTime, aggregateType, contentType].reduce((sum, name) => sum + 1 + name.length, 0)
+
+// Event types, aggregate types and header names are few and come again and again. Bounded, for a writer may make names up.
+const MAX_CACHED = 2_000
+const cache = new Map<string, Buffer>()
+
+function cached(text: string): Buffer {
+  let bytes = cache.get(text)
+  if (bytes === undefined) {
+    bytes = Buffer.from(text)
+    if (cache.size >= MAX_CACHED) cache.clear()
+    cache.set(text, bytes)
+  }
+  return bytes
+}
+
+/**
+ * Key, value and headers of the record; timestamps are the time of publishing, so that a backlog isn't older than the topic's retention.
+ */
+export function recordOf(message: Message, topic: string, partition: number, timestamp: bigint): WireRecord {
+  const headers = new Map<Buffer, Buffer>()
+  headers.set(eventId, Buffer.from(message.id, 'latin1'))
+  headers.set(eventType, cached(message.type))
+  headers.set(eventTime, Buffer.from(message.createdAt, 'latin1'))
+  headers.set(aggregateType, cached(message.aggregateType))
+  headers.set(contentType, cached(message.contentType))
+  if (message.headers !== null) {
+    for (const name of Object.keys(message.headers)) {
+      if (!ownHeaders.has(name)) headers.set(cached(name), Buffer.from(message.headers[name] ?? ''))
+    }
+  }
+  return {
+    topic,
+    partition,
+    key: message.key === null ? null : Buffer.from(message.key),
+    value: message.payload === null ? null : bufferOf(message.payload),
+    headers,
+    timestamp,
+  }
+}
+
+/** Bytes of a record but for its own length and its place in the batch: see `sizeInBatch`. */
+export function bodySize(record: WireRecord): number {
+  // Attributes and the timestamp's distance (all records of a batch have the same) take one byte each.
+  let size = 2 + fieldSize(record.key) + fieldSize(record.value) + varintSize(record.headers.size) + ownNamesSize
+  let own = 5
+  for (const [name, value] of record.headers) {
+    if (own > 0) own -= 1
+    else size += fieldSize(name)
+    size += fieldSize(value)
+  }
+  return size
+}
+
+/** Bytes that a record takes as number `place` (from 0) of its batch. */
+export function sizeInBatch(body: number, place: number): number {
+  const size = body + varintSize(place)
+  return varintSize(size) + size
+}
+
+function fieldSize(bytes: Buffer | null): number {
+  return bytes === null ? 1 : varintSize(bytes.length) + bytes.length
+}
+
+/** Bytes of a number from 0 as Kafka's zigzag varint. */
+function varintSize(value: number): number {
+  if (value < 0x40) return 1
+  if (value < 0x2000) return 2
+  if (value < 0x100000) return 3
+  if (value < 0x8000000) return 4
+  return 5
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
