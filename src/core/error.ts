@@ -23,6 +23,8 @@ export type OutriderErrorCode =
   | 'SCHEMA_TOO_NEW'
   | 'SCHEMA_LOCKED'
   | 'USAGE'
+  | 'MIGRATION_FAILED'
+  | 'FIXTURE_INVALID'
   // reading safely
   | 'SOURCE_LOST'
   | 'SOURCE_UNREACHABLE'
