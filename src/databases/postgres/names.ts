@@ -29,7 +29,11 @@ export function quoteText(text: string): string {
 
 /** Checked and quoted names of one outbox. Throws CONFIG_INVALID for names that PostgreSQL would cut. */
 export function namesOf(names: OutboxNames = {}) {
-  const { schema, table, inbox } = { schema: names.schema ?? defaultNames.schema, table: names.table ?? defaultNames.table, inbox: names.inbox ?? defaultNames.inbox }
+  const { schema, table, inbox } = {
+    schema: names.schema ?? defaultNames.schema,
+    table: names.table ?? defaultNames.table,
+    inbox: names.inbox ?? defaultNames.inbox,
+  }
   const longest = Math.max(...neighbours.map((n) => n.length)) + 1
   for (const [what, name, limit] of [
     ['schema', schema, longestName],
@@ -49,8 +53,8 @@ export function namesOf(names: OutboxNames = {}) {
     quotedSchema: q,
     quotedTable: quoteName(table),
     outbox: `${q}.${quoteName(table)}`,
+    inboxName: inbox,
     inbox: `${q}.${quoteName(inbox)}`,
-    quotedInbox: quoteName(inbox),
     /** A table beside the outbox, qualified and quoted: `of('gap')` is `"outrider"."outbox_gap"`. */
     of: (neighbour: Neighbour) => `${q}.${quoteName(`${table}_${neighbour}`)}`,
   }

@@ -1,8 +1,8 @@
--- The outbox and everything beside it. Placeholders: {{schema}} and {{table}} are quoted names (with a suffix where needed),
--- {{payload}} is jsonb, json, text or bytea, {{lanes}} is the number of lanes, {{version}} the number of this migration.
+-- The outbox and everything beside it. Placeholders: {{outbox}}, {{meta}} ... are quoted, qualified names,
+-- {{outbox_text}} is the outbox's name as a text literal, {{payload}} a column type, {{lanes}} a number.
 
 -- Written once and never updated. Primary key on seq alone: the least that a writer can pay.
-create table {{schema}}.{{table}} (
+create table {{outbox}} (
   seq bigint generated always as identity (cache 1) primary key,
   id uuid not null default gen_random_uuid(),
   aggregate_type text not null,
@@ -14,11 +14,11 @@ create table {{schema}}.{{table}} (
   key text,
   created_at timestamptz not null default now()
 );
-comment on table {{schema}}.{{table}} is 'Events to deliver, in order of seq. Insert only: rows are never updated, and only clean-up deletes them.';
-comment on column {{schema}}.{{table}}.created_at is 'Start of the writing transaction. Information only: nothing is ordered or cut by it.';
-comment on column {{schema}}.{{table}}.payload is 'NULL is a tombstone.';
+comment on table {{outbox}} is 'Events to deliver, in order of seq. Insert only: rows are never updated, and only clean-up deletes them.';
+comment on column {{outbox}}.created_at is 'Start of the writing transaction. Information only: nothing is ordered or cut by it.';
+comment on column {{outbox}}.payload is 'NULL is a tombstone.';
 
-create table {{schema}}.{{table:meta}} (
+create table {{meta}} (
   only_row boolean primary key default true check (only_row),
   schema_version int not null,
   lanes int not null check (lanes between 1 and 1024),
@@ -30,38 +30,38 @@ create table {{schema}}.{{table:meta}} (
 
 -- One row a lane, rewritten at each settlement. No primary key and no index at all: with one, each update would walk
 -- every dead version of the row while some session holds an old snapshot.
-create table {{schema}}.{{table:position}} (
+create table {{position}} (
   lane int not null,
   upto bigint not null default 0,
   token bigint not null default 0,
   crashes int not null default 0,
   fence bytea
 ) with (fillfactor = 50);
-alter table {{schema}}.{{table:position}} replica identity full;
-comment on table {{schema}}.{{table:position}} is 'upto: every number of this lane at or below it is settled, or parked, or has a gap row of this lane.';
+alter table {{position}} replica identity full;
+comment on table {{position}} is 'upto: every number of this lane at or below it is settled, or parked, or has a gap row of this lane.';
 
-create table {{schema}}.{{table:gap}} (
+create table {{gap}} (
   lane int not null,
   lo bigint not null,
   hi bigint not null check (hi >= lo),
   since timestamptz not null default clock_timestamp(),
   primary key (lane, lo)
 );
-comment on table {{schema}}.{{table:gap}} is 'Numbers at or below the upto of their lane that are neither settled nor dead.';
+comment on table {{gap}} is 'Numbers at or below the upto of their lane that are neither settled nor dead.';
 
-create table {{schema}}.{{table:lease}} (
+create table {{lease}} (
   lane int primary key,
   owner uuid,
   ends_at timestamptz
 ) with (fillfactor = 50);
 
-create table {{schema}}.{{table:relay}} (
+create table {{relay}} (
   id uuid primary key,
   name text not null,
   ends_at timestamptz not null
 ) with (fillfactor = 50);
 
-create table {{schema}}.{{table:parked}} (
+create table {{parked}} (
   place bigint generated always as identity primary key,
   lane int not null,
   topic text not null,
@@ -82,18 +82,18 @@ create table {{schema}}.{{table:parked}} (
   created_at timestamptz not null,
   parked_at timestamptz not null default clock_timestamp()
 );
-create index on {{schema}}.{{table:parked}} (topic, key, place);
-create index on {{schema}}.{{table:parked}} (due_at) where state = 'retrying';
+create index on {{parked}} (topic, key, place);
+create index on {{parked}} (due_at) where state = 'retrying';
 
-create table {{schema}}.{{table:progress}} (
+create table {{progress}} (
   at timestamptz primary key default clock_timestamp(),
   upto bigint not null
 );
-comment on table {{schema}}.{{table:progress}} is 'Once a minute: all numbers up to upto were settled at that time. The only clock of retention.';
+comment on table {{progress}} is 'Once a minute: all numbers up to upto were settled at that time. The only clock of retention.';
 
-insert into {{schema}}.{{table:position}} (lane) select generate_series(0, {{lanes}} - 1);
-insert into {{schema}}.{{table:lease}} (lane) select generate_series(0, {{lanes}} - 1);
-insert into {{schema}}.{{table:meta}} (schema_version, lanes, payload_type, system_identifier, database_oid, sequence_filenode)
-select {{version}}, {{lanes}}, '{{payload}}', c.system_identifier, d.oid,
-       pg_relation_filenode(pg_get_serial_sequence('{{schema}}.{{table}}', 'seq')::regclass)
+insert into {{position}} (lane) select generate_series(0, {{lanes}} - 1);
+insert into {{lease}} (lane) select generate_series(0, {{lanes}} - 1);
+insert into {{meta}} (schema_version, lanes, payload_type, system_identifier, database_oid, sequence_filenode)
+select 1, {{lanes}}, '{{payload}}', c.system_identifier, d.oid,
+       pg_relation_filenode(pg_get_serial_sequence({{outbox_text}}, 'seq')::regclass)
 from pg_control_system() c, pg_database d where d.datname = current_database();

@@ -1,8 +1,8 @@
--- What a consumer has handled, written in the consumer's own transaction. It may live in another database than the outbox.
-create table {{schema}}.{{inbox}} (
+-- What a consumer has handled, written in the consumer's own transaction. Several outboxes of one schema share it.
+create table if not exists {{inbox}} (
   consumer text not null collate "C",
   message_id text not null collate "C",
   handled_at timestamptz not null default now(),
   primary key (consumer, message_id)
 );
-create index on {{schema}}.{{inbox}} using brin (handled_at);
+create index if not exists {{inbox_handled_at}} on {{inbox}} using brin (handled_at);

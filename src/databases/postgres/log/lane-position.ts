@@ -1,0 +1,168 @@
+// What is known of one lane that is held: how far it was read, what of it is not settled, what its rows in the database say.
+// Keeps the invariant: a number of this lane (or an open one) at or below `upto` is settled, dead, or has a gap row.
+import { intersect, type OpenRange, type Range } from './open-numbers.ts'
+
+/** An open number younger than this holds `upto` back instead of becoming a gap row: most are resolved by then. */
+const youngGapMs = 100
+/** A message that is unsettled for longer becomes a gap row, so that `upto` goes on without it. */
+const stragglerMs = 1_000
+
+/** What one settlement writes for one lane. */
+export interface LanePlan {
+  readonly upto: bigint
+  /** All gap rows that the lane has afterwards. */
+  readonly gaps: readonly Range[]
+  readonly gone: readonly bigint[]
+  readonly born: readonly Range[]
+  readonly shrunk: readonly Range[]
+}
+
+export class LanePosition {
+  readonly lane: number
+  readonly token: bigint
+  /** Where the position row is: the settlement finds it without an index. */
+  ctid: string
+  /** Every row of the lane up to here was read. */
+  cursor: bigint
+  /** As in the database. */
+  upto: bigint
+  /** `upto` when the lane was taken: below it only gap rows name unsettled numbers. */
+  readonly startedAt: bigint
+  /** When this lane's row was last written, by the monotonic clock. */
+  writtenMs = 0
+  #gaps: readonly Range[]
+  /** Numbers handed out above `upto`, in order, settled or not. */
+  #handed: bigint[] = []
+  /** Rows of windows that are not settled, in order: when they were read. */
+  readonly #unsettled = new Map<bigint, number>()
+  /** The same for rows that were found late: in any order. */
+  readonly #late = new Map<bigint, number>()
+  #highestSettled = 0n
+
+  constructor(row: { lane: number; token: bigint; upto: bigint; ctid: string; gaps: readonly Range[] }) {
+    this.lane = row.lane
+    this.token = row.token
+    this.ctid = row.ctid
+    this.cursor = row.upto
+    this.upto = row.upto
+    this.startedAt = row.upto
+    this.#gaps = row.gaps
+  }
+
+  /** The lane's gap rows as in the database. */
+  get gaps(): readonly Range[] {
+    return this.#gaps
+  }
+
+  /** How many numbers were handed out above `upto`, settled or not. */
+  get handedAbove(): number {
+    return this.#handed.length
+  }
+
+  get unsettled(): number {
+    return this.#unsettled.size + this.#late.size
+  }
+
+  /** A row of this lane was read by a window. Called in order of `seq`. */
+  take(seq: bigint, nowMs: number): void {
+    this.#handed.push(seq)
+    this.#unsettled.set(seq, nowMs)
+  }
+
+  /** An open number turned out to be a row of this lane. Is it this lane's to deliver, now? */
+  takeLate(seq: bigint, nowMs: number): boolean {
+    if (seq > this.cursor || this.#unsettled.has(seq) || this.#late.has(seq)) return false
+    if (seq <= this.startedAt && !this.#gaps.some((g) => g.lo <= seq && seq <= g.hi)) return false
+    this.#late.set(seq, nowMs)
+    return true
+  }
+
+  settled(seq: bigint): void {
+    if (!this.#unsettled.delete(seq)) this.#late.delete(seq)
+    if (seq > this.#highestSettled) this.#highestSettled = seq
+  }
+
+  /**
+   * What the database has to say of this lane now; null when it says that already.
+   *
+   * @param open all open numbers, in order
+   */
+  plan(open: readonly OpenRange[], nowMs: number): LanePlan | null {
+    const blockers = this.#blockers(open, nowMs)
+    let upto = this.cursor
+    for (const b of blockers) {
+      if (b.holds && b.lo > this.upto) {
+        upto = b.lo - 1n
+        break
+      }
+    }
+    if (upto < this.upto) upto = this.upto
+    const passed = intersect(blockers, upto > this.upto ? [{ lo: this.upto + 1n, hi: upto }] : [])
+    const gaps = this.#gaps.length === 0 ? passed : [...intersect(this.#gaps, blockers), ...passed]
+    const delta = difference(this.#gaps, gaps)
+    const unchanged = delta.gone.length + delta.born.length + delta.shrunk.length === 0
+    return upto === this.upto && unchanged ? null : { upto, gaps, ...delta }
+  }
+
+  /** The plan is in the database. */
+  apply(plan: LanePlan, ctid: string, nowMs: number): void {
+    this.upto = plan.upto
+    this.#gaps = plan.gaps
+    this.ctid = ctid
+    this.writtenMs = nowMs
+    let done = 0
+    while (done < this.#handed.length && this.#handed[done]! <= plan.upto) done++
+    if (done > 0) this.#handed.splice(0, done)
+  }
+
+  /** Whatever is not settled or may still appear, in order, up to the first that `upto` must not pass. */
+  #blockers(open: readonly OpenRange[], nowMs: number): Blocker[] {
+    const apart: Blocker[] = []
+    for (const r of open) {
+      if (r.lo > this.cursor) break
+      apart.push({ lo: r.lo, hi: r.hi < this.cursor ? r.hi : this.cursor, holds: nowMs - r.sinceMs < youngGapMs })
+    }
+    if (this.#late.size > 0) {
+      for (const [seq, atMs] of this.#late) apart.push({ lo: seq, hi: seq, holds: this.#holds(seq, atMs, nowMs) })
+      apart.sort((a, b) => (a.lo < b.lo ? -1 : 1))
+    }
+    const blockers: Blocker[] = []
+    const rest = this.#unsettled.entries()
+    let row = rest.next()
+    for (let next = 0; ;) {
+      const other = apart[next]
+      let blocker: Blocker
+      if (!row.done && (other === undefined || row.value[0] < other.lo)) {
+        const [seq, atMs] = row.value
+        blocker = { lo: seq, hi: seq, holds: this.#holds(seq, atMs, nowMs) }
+        row = rest.next()
+      } else if (other !== undefined) {
+        blocker = other
+        next++
+      } else return blockers
+      blockers.push(blocker)
+      if (blocker.holds && blocker.lo > this.upto) return blockers
+    }
+  }
+
+  /** Nothing is gained by passing a message above which nothing was settled. */
+  #holds(seq: bigint, atMs: number, nowMs: number): boolean {
+    return seq > this.#highestSettled || nowMs - atMs < stragglerMs
+  }
+}
+
+interface Blocker extends Range {
+  readonly holds: boolean
+}
+
+/** From one list of ranges to another, so that no `lo` is named twice: rows deleted, inserted, given another end. */
+function difference(from: readonly Range[], to: readonly Range[]): Pick<LanePlan, 'gone' | 'born' | 'shrunk'> {
+  if (from.length === 0) return { gone: [], born: to, shrunk: [] }
+  const wanted = new Map(to.map((r) => [r.lo, r.hi]))
+  const there = new Map(from.map((r) => [r.lo, r.hi]))
+  return {
+    gone: from.filter((r) => !wanted.has(r.lo)).map((r) => r.lo),
+    born: to.filter((r) => !there.has(r.lo)),
+    shrunk: to.filter((r) => there.has(r.lo) && there.get(r.lo) !== r.hi),
+  }
+}

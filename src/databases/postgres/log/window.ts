@@ -1,0 +1,69 @@
+// Reading rows and making messages of them: text in, bytes out.
+import type { ContentType, Message } from '../../../core/index.ts'
+import type { PgQuery } from '../client.ts'
+
+/** A row as the window gives it: lane, seq, then the columns; null columns for a lane that was not asked for. */
+export type Row = readonly [
+  lane: string,
+  seq: string,
+  id: string | null,
+  aggregateType: string,
+  aggregateId: string | null,
+  type: string,
+  payload: string | null,
+  headers: string | null,
+  topic: string | null,
+  key: string | null,
+  createdAt: string,
+]
+
+const asText = (text: string): string => text
+const types = { getTypeParser: () => asText }
+
+/** A statement whose rows come as arrays of text, prepared under `name`. */
+export function rawQuery(name: string, text: string, values: unknown[]): PgQuery {
+  return { name, text, values, rowMode: 'array', types }
+}
+
+export function messageOf(row: Row, lane: number, seq: bigint, contentType: ContentType): Message {
+  const [, , id, aggregateType, aggregateId, type, payload, headers, topic, key, createdAt] = row
+  return {
+    id: id!,
+    seq,
+    lane,
+    topic: topic ?? aggregateType,
+    key: key ?? aggregateId,
+    type,
+    aggregateType,
+    aggregateId,
+    payload:
+      payload === null ? null : contentType === 'application/octet-stream' ? Buffer.from(payload.slice(2), 'hex') : Buffer.from(payload),
+    contentType,
+    headers: headers === null ? null : headersOf(headers),
+    createdAt: timestamp(createdAt),
+    attempt: 0,
+  }
+}
+
+/** Rows that other programs wrote may hold anything: what is not a flat map of strings is passed on as its JSON. */
+function headersOf(json: string): Readonly<Record<string, string>> | null {
+  const parsed: unknown = JSON.parse(json)
+  if (parsed === null || typeof parsed !== 'object') return parsed === null ? null : { headers: json }
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(parsed)) headers[name] = typeof value === 'string' ? value : JSON.stringify(value)
+  return headers
+}
+
+/** `2026-12-01 00:30:02.5+00` (ISO, UTC) to RFC 3339 with microseconds. */
+export function timestamp(text: string): string {
+  const dot = text.indexOf('.')
+  const zone = text.lastIndexOf('+')
+  if (zone < 0 || text[10] !== ' ') return text
+  const micros = dot < 0 ? '000000' : text.slice(dot + 1, zone).padEnd(6, '0')
+  return `${text.slice(0, 10)}T${text.slice(11, dot < 0 ? zone : dot)}.${micros}Z`
+}
+
+export function contentTypeOf(payloadType: string): ContentType {
+  if (payloadType === 'bytea') return 'application/octet-stream'
+  return payloadType === 'text' ? 'text/plain' : 'application/json'
+}
