@@ -1,9 +1,13 @@
 // A message as a Kafka record: key, value and headers as bytes, and its exact size on the wire.
+import { reservedHeaders } from '../../core/index.ts'
 import type { Message } from '../../core/index.ts'
 import type { WireRecord } from './wire.ts'
 
-/** Headers that Outrider writes itself. One of these names among the writer's own headers is left out: a record carries each once, with Outrider's value. */
-export const ownHeaders: ReadonlySet<string> = new Set(['eventId', 'eventType', 'eventTime', 'aggregateType', 'content-type'])
+/**
+ * Headers that are made from the message itself. One of these names among the row's headers is left out: a record carries each once, with the message's value.
+ * The version of the event comes with the row's headers.
+ */
+const made: ReadonlySet<string> = new Set(reservedHeaders.filter((name) => name !== 'eventVersion'))
 
 /** Bytes of a record batch before its records. */
 export const BATCH_OVERHEAD = 61
@@ -41,7 +45,7 @@ export function recordOf(message: Message, topic: string, partition: number, tim
   headers.set(contentType, cached(message.contentType))
   if (message.headers !== null) {
     for (const name of Object.keys(message.headers)) {
-      if (!ownHeaders.has(name)) headers.set(cached(name), Buffer.from(message.headers[name] ?? ''))
+      if (!made.has(name)) headers.set(cached(name), Buffer.from(message.headers[name] ?? ''))
     }
   }
   return {
