@@ -22,8 +22,15 @@ export interface Acquired {
 }
 
 /** Takes free lanes and reads their gap rows, which nobody else changes from then on. */
-export async function acquire(connection: Connection, names: Names, owner: string, leaseMs: number, max: number): Promise<Acquired[]> {
-  const rows = await connection.own<AcquiredRow>({ text: acquireLanes(names), values: [owner, leaseMs, max] })
+export async function acquire(
+  connection: Connection,
+  names: Names,
+  owner: string,
+  leaseMs: number,
+  max: number,
+  held: readonly number[],
+): Promise<Acquired[]> {
+  const rows = await connection.own<AcquiredRow>({ text: acquireLanes(names), values: [owner, leaseMs, max, held] })
   if (rows.length === 0) return []
   const gaps = await connection.own<{ lane: number; lo: string; hi: string }>({ text: readGaps(names), values: [rows.map((r) => r.lane)] })
   return rows.map((row) => ({

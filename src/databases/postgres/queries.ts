@@ -135,11 +135,11 @@ select lane, ctid::text from pos`
 
 /**
  * Takes free lanes: lease and token change in one transaction. Locks the lease rows taken, skips those that another relay is taking,
- * and waits for a settlement of the lane that is under way. $1 owner, $2 lease ms, $3 most lanes.
+ * and waits for a settlement of the lane that is under way. $1 owner, $2 lease ms, $3 most lanes, $4 lanes that it holds already (those of an earlier connection it takes back at once).
  */
 export const acquireLanes = (n: Names) => `
 with free as (
-  select lane, owner is not null as abandoned from ${n.of('lease')} where owner is null or ends_at < ${now} or owner = $1::uuid order by lane limit $3::int for update skip locked),
+  select lane, owner is not null as abandoned from ${n.of('lease')} where (owner is null or ends_at < ${now} or owner = $1::uuid) and lane <> all($4::int[]) order by lane limit $3::int for update skip locked),
 leased as (
   update ${n.of('lease')} l set owner = $1::uuid, ends_at = ${now} + $2::int * interval '1 ms' from free where l.lane = free.lane returning l.lane, free.abandoned)
 update ${n.of('position')} p set token = p.token + 1, crashes = p.crashes + leased.abandoned::int

@@ -70,9 +70,11 @@ export class LanePosition {
   }
 
   /** An open number turned out to be a row of this lane. Is it this lane's to deliver, now? */
-  takeLate(seq: bigint, nowMs: number): boolean {
+  takeLate(seq: bigint, range: OpenRange, nowMs: number): boolean {
     if (seq > this.cursor || this.#unsettled.has(seq) || this.#late.has(seq)) return false
-    if (seq <= this.startedAt && !this.#gaps.some((g) => g.lo <= seq && seq <= g.hi)) return false
+    if (seq <= this.startedAt) {
+      if (!this.#gaps.some((g) => g.lo <= seq && seq <= g.hi)) return false
+    } else if (seq <= (range.passedBy?.get(this) ?? 0n)) return false
     this.#late.set(seq, nowMs)
     return true
   }
@@ -120,6 +122,9 @@ export class LanePosition {
     const apart: Blocker[] = []
     for (const r of open) {
       if (r.lo > this.cursor) break
+      // Up to its start the gap rows decide alone.
+      const passed = r.passedBy?.get(this)
+      if (passed !== undefined && passed >= r.hi && r.lo > this.startedAt) continue
       apart.push({ lo: r.lo, hi: r.hi < this.cursor ? r.hi : this.cursor, holds: nowMs - r.sinceMs < youngGapMs })
     }
     if (this.#late.size > 0) {

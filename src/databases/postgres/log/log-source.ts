@@ -168,11 +168,11 @@ export class LogSource implements Source {
 
   async #acquire(leaseMs: number, max: number): Promise<readonly Grant[]> {
     const held = this.#alive()
-    const acquired = await acquire(held.connection, this.#names, this.#context!.relayId, leaseMs, max)
+    const acquired = await acquire(held.connection, this.#names, this.#context!.relayId, leaseMs, max, [...held.positions.keys()])
     for (const { grant, upto, ctid, gaps } of acquired) {
       held.positions.set(grant.lane, new LanePosition({ lane: grant.lane, token: grant.token, upto, ctid, gaps }))
       held.queues.set(grant.lane, [])
-      held.reader.watch(gaps)
+      held.reader.watch(gaps, held.positions)
     }
     if (acquired.length > 0) this.kick()
     return acquired.map((a) => a.grant)

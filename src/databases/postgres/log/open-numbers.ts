@@ -12,6 +12,8 @@ export interface OpenRange extends Range {
   readonly sinceMs: number
   /** Transactions that may still own a number of it; null until they were looked at for the first time. */
   waitFor: Set<string> | null
+  /** Lanes that had read beyond these numbers when they were opened, and how far: none of theirs is among them up to there. */
+  readonly passedBy: ReadonlyMap<object, bigint> | null
 }
 
 export class OpenNumbers {
@@ -28,14 +30,14 @@ export class OpenNumbers {
   }
 
   /** Adds what of [lo, hi] is not open already. */
-  add(lo: bigint, hi: bigint, nowMs: number): void {
+  add(lo: bigint, hi: bigint, nowMs: number, passedBy: ReadonlyMap<object, bigint> | null = null): void {
     const last = this.#ranges.at(-1)
     if (last === undefined || last.hi < lo) {
-      this.#ranges.push({ lo, hi, sinceMs: nowMs, waitFor: null })
+      this.#ranges.push({ lo, hi, sinceMs: nowMs, waitFor: null, passedBy })
       return
     }
     for (const free of subtract({ lo, hi }, this.#ranges)) {
-      this.#ranges.splice(this.#firstAtOrAbove(free.lo), 0, { ...free, sinceMs: nowMs, waitFor: null })
+      this.#ranges.splice(this.#firstAtOrAbove(free.lo), 0, { ...free, sinceMs: nowMs, waitFor: null, passedBy })
     }
   }
 

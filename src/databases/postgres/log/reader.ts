@@ -61,8 +61,8 @@ export class Reader {
   }
 
   /** Numbers that gap rows name: they are looked up like any open number. */
-  watch(gaps: readonly Range[]): void {
-    for (const gap of gaps) this.open.add(gap.lo, gap.hi, this.#context.clock.monotonicMs())
+  watch(gaps: readonly Range[], held: ReadonlyMap<number, LanePosition>): void {
+    for (const gap of gaps) this.open.add(gap.lo, gap.hi, this.#context.clock.monotonicMs(), passedBy(gap, held))
   }
 
   async cycle(held: ReadonlyMap<number, LanePosition>, wanted: readonly Wanted[], maxBytes: number): Promise<Cycle> {
@@ -74,7 +74,7 @@ export class Reader {
     const again = await this.#lookAgain(fresh, maxBytes)
     // Cut short: a row of the window may have to wait for one that was not looked at. The window is dropped and read again.
     const dropped = again.cut || last === null
-    const taken = dropped ? [] : this.#takeWindow(rows, last, from, fresh, lanes)
+    const taken = dropped ? [] : this.#takeWindow(rows, last, from, fresh, lanes, held)
     const late = this.#takeLate(again.rows, held)
     await this.#testForDeath()
     return { messages: this.#inOrder(late, taken), late: late.length }
@@ -194,14 +194,21 @@ export class Reader {
       // Of a window that was dropped: it comes again.
       if (open === undefined) continue
       this.open.remove(seq, seq)
-      if (held.get(lane)?.takeLate(seq, now) !== true) continue
+      if (held.get(lane)?.takeLate(seq, open, now) !== true) continue
       this.#context.report({ name: 'gap.found', seq, ageMs: now - open.sinceMs })
       messages.push(messageOf(row, lane, seq, contentType))
     }
     return messages
   }
 
-  #takeWindow(rows: readonly Row[], last: bigint, from: bigint, fresh: readonly Range[], lanes: readonly Wanted[]): Message[] {
+  #takeWindow(
+    rows: readonly Row[],
+    last: bigint,
+    from: bigint,
+    fresh: readonly Range[],
+    lanes: readonly Wanted[],
+    held: ReadonlyMap<number, LanePosition>,
+  ): Message[] {
     const contentType = contentTypeOf(this.#setup.payloadType)
     const now = this.#context.clock.monotonicMs()
     const positions = new Map(lanes.map((w) => [w.position.lane, w.position]))
@@ -215,11 +222,11 @@ export class Reader {
       position.take(seq, now)
       messages.push(messageOf(row, lane, seq, contentType))
     }
-    for (const position of positions.values()) if (last > position.cursor) position.cursor = last
     for (const gap of fresh) {
-      this.open.add(gap.lo, gap.hi, now)
+      this.open.add(gap.lo, gap.hi, now, passedBy(gap, held))
       this.#context.report({ name: 'gap.opened', lo: gap.lo, hi: gap.hi })
     }
+    for (const position of positions.values()) if (last > position.cursor) position.cursor = last
     this.#extendDetected(from, last)
     return messages
   }
@@ -270,6 +277,15 @@ export class Reader {
     this.open.remove(lo, hi)
     this.#context.report({ name: 'gap.dead', lo, hi, ageMs })
   }
+}
+
+/** Lanes that read past these numbers before they were open: to them a number that is missing was settled or dead. */
+function passedBy(gap: Range, held: ReadonlyMap<number, LanePosition>): ReadonlyMap<object, bigint> | null {
+  let passed: Map<object, bigint> | null = null
+  for (const position of held.values()) {
+    if (position.cursor >= gap.lo && position.startedAt < gap.hi) (passed ??= new Map()).set(position, position.cursor)
+  }
+  return passed
 }
 
 function bySeq(a: Message, b: Message): number {
