@@ -12,3 +12,8 @@ export type { Fence, PublishContext, Publisher, PublisherLimits } from './publis
 export type { Decision, Settlement } from './settlement.ts'
 export type { Grant, Lag, Ownership, ReadRequest, Source, SourceContext, SourceInfo } from './source.ts'
 export type { Accepted, RefusalClass, Refused, Verdict } from './verdict.ts'
+export { reservedHeaders } from './events.ts'
+export type { AnyEvent, EventDefinition, Events, EventType, ReadPayload, WrittenPayload } from './events.ts'
+export { channelOf, checkName, defaultNames, longestName, quoteName } from './names.ts'
+export { issuesText, pathText } from './standard-schema.ts'
+export type { InputOf, OutputOf, SchemaIssue, SchemaResult, StandardSchema } from './standard-schema.ts'

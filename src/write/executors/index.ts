@@ -1,0 +1,36 @@
+import { OutriderError } from '../../core/index.ts'
+import type { Executor, RowExecutor } from '../../core/index.ts'
+import { pg } from './pg.ts'
+import type { Caller, Recogniser } from './recogniser.ts'
+import { ready, rows } from './rows.ts'
+
+/** Asked in this order. `pg` comes last: its shape is the least telling. */
+const recognisers: readonly Recogniser[] = [ready, rows, pg]
+
+/** The caller's transaction as an executor. Throws NOT_IN_TRANSACTION or UNKNOWN_EXECUTOR, naming what was passed. */
+export function enlist(candidate: unknown, caller: Caller): Executor | RowExecutor {
+  if ((typeof candidate === 'object' && candidate !== null) || typeof candidate === 'function') {
+    for (const recognise of recognisers) {
+      const executor = recognise(candidate, caller)
+      if (executor !== null) return executor
+    }
+  }
+  throw new OutriderError(
+    'UNKNOWN_EXECUTOR',
+    `${caller} got ${describe(candidate)}, which is no transaction that it knows. Nothing was written.`,
+    {
+      hint: 'Pass a pg client between BEGIN and COMMIT. For any other library give createOutbox the option executor: (tx) => ({ dialect: "postgres", query }).',
+    },
+  )
+}
+
+function describe(value: unknown): string {
+  if (value === null || value === undefined) return String(value)
+  if (typeof value === 'function') return `the function ${value.name === '' ? '(anonymous)' : value.name}`
+  if (typeof value !== 'object') return `a ${typeof value}`
+  if (value instanceof Promise) return 'a Promise (an await is missing)'
+  const name: unknown = value.constructor?.name
+  return typeof name === 'string' && name !== '' && name !== 'Object'
+    ? `a ${name}`
+    : `an object with ${Object.keys(value).slice(0, 6).join(', ') || 'nothing in it'}`
+}
