@@ -105,16 +105,16 @@ export async function startProxy(target: { readonly host: string; readonly port:
       return caughtBytes
     },
     set,
-    async caught(bytes = 1) {
-      while (caughtBytes < bytes) {
-        await new Promise<void>((resolve) => {
-          const watcher = (): void => {
-            watchers.delete(watcher)
-            resolve()
-          }
-          watchers.add(watcher)
-        })
-      }
+    caught(bytes = 1) {
+      return new Promise((resolve) => {
+        const watcher = (): void => {
+          if (caughtBytes < bytes) return
+          watchers.delete(watcher)
+          resolve()
+        }
+        watchers.add(watcher)
+        watcher()
+      })
     },
     release() {
       set('pass')

@@ -8,7 +8,6 @@ export function* keys(): Generator<string> {
     state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff
     return (state >>> 8) % bound
   }
-  const text = (length: number, point: () => number): string => Array.from({ length }, () => String.fromCodePoint(point())).join('')
   const ascii = (length: number): string => text(length, () => 0x20 + below(95))
   const wide = (length: number): string =>
     text(length, () => {
@@ -31,4 +30,8 @@ export function* keys(): Generator<string> {
     else if (number % 3 === 1) yield wide(1 + below(20))
     else yield ascii(200 + below(2_000))
   }
+}
+
+function text(length: number, point: () => number): string {
+  return Array.from({ length }, () => String.fromCodePoint(point())).join('')
 }
