@@ -5,5 +5,5 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 rmSync(`${root}dist`, { recursive: true, force: true })
-const tsc = fileURLToPath(import.meta.resolve('typescript/package.json')).replace('package.json', 'bin/tsc')
+const tsc = `${root}node_modules/typescript/bin/tsc`
 process.exitCode = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' }).status ?? 1

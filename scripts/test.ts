@@ -25,7 +25,7 @@ function note(name: string, complaint: string | null, startedAt: number): void {
 
 /** The path of a program that a development dependency brings. */
 function program(packageName: string, bin = packageName): string {
-  const path = fileURLToPath(import.meta.resolve(`${packageName}/package.json`))
+  const path = join(root, 'node_modules', packageName, 'package.json')
   const declared = (JSON.parse(readFileSync(path, 'utf8')) as { bin: string | Record<string, string> }).bin
   return resolve(dirname(path), typeof declared === 'string' ? declared : (declared[bin] ?? ''))
 }
