@@ -1,7 +1,14 @@
 // What is asked of a Kafka cluster from outside: who is alive, and a topic that is ready to take records.
 import { Admin } from '@platformatic/kafka'
 import { until } from './process.ts'
-import type { TopicOptions } from './kafka.ts'
+
+export interface TopicOptions {
+  /** @default 1 */
+  readonly partitions?: number
+  /** @default 1 */
+  readonly replicas?: number
+  readonly configs?: Readonly<Record<string, string>>
+}
 
 async function withAdmin<T>(brokers: readonly string[], act: (admin: Admin) => Promise<T>): Promise<T> {
   const admin = new Admin({

@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFolder, removeFolder } from './folder.ts'
-import { brokersOf, createTopicOn } from './kafka-topics.ts'
+import { brokersOf, createTopicOn, type TopicOptions } from './kafka-topics.ts'
 import { KAFKA_VERSION, kafkaJars, newClusterId, writeNode } from './kafka-files.ts'
 import { freePort } from './port.ts'
 import { launch, until, type ServerProcess } from './process.ts'
@@ -32,14 +32,6 @@ export interface KafkaNode {
   /** SIGSTOP: connections stay open and nothing answers. */
   suspend(): void
   resume(): void
-}
-
-export interface TopicOptions {
-  /** @default 1 */
-  readonly partitions?: number
-  /** @default 1 */
-  readonly replicas?: number
-  readonly configs?: Readonly<Record<string, string>>
 }
 
 export interface KafkaCluster {

@@ -74,10 +74,11 @@ ignore_startup_parameters = extra_float_digits
 `
 }
 
+const PLACES = ['/usr/sbin/pgbouncer', '/usr/local/bin/pgbouncer', '/opt/homebrew/bin/pgbouncer']
+const installedAt = (): string | undefined => PLACES.find((path) => existsSync(path))
+
 function pgbouncer(): string {
-  const found = (): string | undefined =>
-    ['/usr/sbin/pgbouncer', '/usr/local/bin/pgbouncer', '/opt/homebrew/bin/pgbouncer'].find((path) => existsSync(path))
-  const here = found()
+  const here = installedAt()
   if (here !== undefined) return here
   if (process.getuid?.() === 0) {
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
@@ -88,7 +89,7 @@ function pgbouncer(): string {
       spawnSync('apt-get', ['-o', 'DPkg::Lock::Timeout=120', ...args], { env, stdio: 'ignore' })
     }
   }
-  const installed = found()
+  const installed = installedAt()
   if (installed === undefined) throw new Error('There is no PgBouncer here, and apt-get could not install it.')
   return installed
 }

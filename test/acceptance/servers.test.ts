@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { Client } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { isAlive } from '../../servers/process.ts'
+import { startPgBouncer } from '../../servers/pgbouncer.ts'
 import { startPostgres } from '../../servers/postgres.ts'
 import { startStandby } from '../../servers/standby.ts'
 import { createTestDatabase, createTestTopic, describeLine, describePostgres, kafkaBrokers } from '../setup/index.ts'
@@ -20,6 +21,8 @@ async function ask(url: string, sql: string): Promise<unknown[]> {
   }
 }
 
+const session = async (client: Client): Promise<unknown> => (await client.query('select pg_backend_pid()')).rows[0]
+
 describeLine("the run's own servers", () => {
   test('a test database is its own, and is gone after drop', async () => {
     const [one, two] = [await createTestDatabase(), await createTestDatabase({ icuLocale: 'en-US' })]
@@ -31,6 +34,23 @@ describeLine("the run's own servers", () => {
     await one.drop()
     await expect(ask(one.url, 'select 1')).rejects.toThrow(/does not exist/)
     await one.drop()
+  })
+
+  test('behind a transaction pooler two transactions of one client may meet two sessions', async () => {
+    const { url } = await createTestDatabase()
+    await using pooler = await startPgBouncer({ databaseUrl: url })
+    const clients = [new Client({ connectionString: pooler.url }), new Client({ connectionString: pooler.url })]
+    const [one, two] = clients as [Client, Client]
+    try {
+      await Promise.all([one.connect(), two.connect()])
+      const before = await session(one)
+      await two.query('begin')
+      await session(two)
+      expect(await session(one)).not.toEqual(before)
+      await two.query('rollback')
+    } finally {
+      await Promise.all(clients.map((client) => client.end()))
+    }
   })
 
   test('a test topic takes records as soon as it is there', async () => {

@@ -1,5 +1,4 @@
-import { createTopicOn, deleteTopicsOn } from '../../servers/kafka-topics.ts'
-import type { TopicOptions } from '../../servers/kafka.ts'
+import { createTopicOn, deleteTopicsOn, type TopicOptions } from '../../servers/kafka-topics.ts'
 import { addressesOf } from './servers.ts'
 
 const made = new Set<string>()
