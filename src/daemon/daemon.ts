@@ -1,0 +1,143 @@
+// The life of a relay process: start all relays, wait for a signal or a failure, stop within the grace time.
+import type { LoadedConfig, RelayPlan } from '../config/load.ts'
+import { isOutriderError, textOf, type Clock, type RelayEvent } from '../core/index.ts'
+import { reason } from './describe.ts'
+import type { Logger } from './logger.ts'
+
+/** The part of a relay that the process needs. */
+export interface DaemonRelay {
+  start(): Promise<unknown>
+  stop(options: { readonly graceMs: number }): Promise<unknown>
+  subscribe(subscriber: (event: RelayEvent) => void): unknown
+}
+
+export interface DaemonOptions {
+  readonly config: LoadedConfig
+  /** Name of the process, for logs and leases. */
+  readonly name: string
+  readonly makeRelay: (plan: RelayPlan, name: string) => DaemonRelay
+  readonly logger: Logger
+  readonly clock: Clock
+  /** Calls back for each signal to stop; the answer ends that. */
+  readonly onStopSignal: (listener: (signal: string) => void) => () => void
+  /** Ends the process at once. */
+  readonly exit: (code: number) => void
+}
+
+export interface DaemonResult {
+  /** The signal that ended it, null when a relay failed. */
+  readonly signal: string | null
+  /** Why a relay could not go on. */
+  readonly error: Error | null
+  /** Was everything in flight settled within the grace time? */
+  readonly clean: boolean
+  readonly relays: readonly { readonly name: string; readonly delivered: number; readonly unsettled: number | null }[]
+}
+
+type End = { readonly signal: string } | { readonly error: Error; readonly told: boolean }
+
+const firstPauseMs = 500
+const longestPauseMs = 15_000
+/** A stop that hangs beyond the grace time is given up this much later. */
+const overtimeMs = 500
+
+/** Resolves when all relays have stopped, or when the grace time is over. */
+export async function runDaemon(options: DaemonOptions): Promise<DaemonResult> {
+  const { config, logger, clock } = options
+  const stopping = new AbortController()
+  let end!: (how: End) => void
+  const ended = new Promise<End>((resolve) => (end = resolve))
+  const running = config.relays.map((plan) => new Running(plan, options, stopping.signal, (error, told) => end({ error, told })))
+  // Neither a promise nor a signal keeps a process alive.
+  const alive = setInterval(() => undefined, 2 ** 30)
+  let signals = 0
+  const forget = options.onStopSignal((signal) => {
+    signals++
+    if (signals === 1) {
+      logger.say('info', `${signal}: stopping, up to ${config.graceMs} ms for what is in flight; once more to end at once`)
+      end({ signal })
+    } else if (signals === 2) {
+      logger.say('warn', `${signal} once more: ending at once; what is in flight will be sent again`)
+      logger.flush()
+      options.exit(1)
+    }
+  })
+  try {
+    for (const relay of running) void relay.start()
+    const how = await ended
+    stopping.abort()
+    if ('error' in how && !how.told) logger.say('error', `${reason(how.error)} Stopping.`, { error: how.error })
+    const clean = await Promise.race([
+      Promise.all(running.map(async (relay) => await relay.stop(config.graceMs))).then((all) => all.every(Boolean)),
+      clock.sleep(config.graceMs + overtimeMs).then(() => false),
+    ])
+    if (!clean) logger.say('warn', 'The grace time is over; what is in flight will be sent again.')
+    return {
+      signal: 'signal' in how ? how.signal : null,
+      error: 'error' in how ? how.error : null,
+      clean,
+      relays: running.map((relay) => relay.summary()),
+    }
+  } finally {
+    logger.flush()
+    forget()
+    clearInterval(alive)
+  }
+}
+
+class Running {
+  readonly #relay: DaemonRelay
+  readonly #name: string
+  readonly #options: DaemonOptions
+  readonly #stopping: AbortSignal
+  readonly #failed: (error: Error, told: boolean) => void
+  #delivered = 0
+  #unsettled: number | null = null
+
+  constructor(plan: RelayPlan, options: DaemonOptions, stopping: AbortSignal, failed: (error: Error, told: boolean) => void) {
+    this.#name = plan.name === null ? options.name : `${options.name}/${plan.name}`
+    this.#relay = options.makeRelay(plan, this.#name)
+    this.#options = options
+    this.#stopping = stopping
+    this.#failed = failed
+    this.#relay.subscribe((event) => this.#heard(event))
+  }
+
+  /** Tries until it has started: a server that is down now may come back. */
+  async start(): Promise<void> {
+    const { logger, clock } = this.#options
+    for (let pauseMs = firstPauseMs; !this.#stopping.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      try {
+        await this.#relay.start()
+        return
+      } catch (error) {
+        if (this.#stopping.aborted) return
+        if (!isOutriderError(error) || !error.retryable)
+          return this.#failed(error instanceof Error ? error : new Error(textOf(error)), false)
+        logger.say('warn', `${this.#name}: ${reason(error)} Trying again in ${pauseMs} ms.`, { error })
+        await clock.sleep(pauseMs, this.#stopping)
+      }
+    }
+  }
+
+  async stop(graceMs: number): Promise<boolean> {
+    try {
+      await this.#relay.stop({ graceMs })
+      return (this.#unsettled ?? 0) === 0
+    } catch (error) {
+      this.#options.logger.say('warn', `${this.#name}: the stop went wrong: ${textOf(error)}`)
+      return false
+    }
+  }
+
+  summary(): { name: string; delivered: number; unsettled: number | null } {
+    return { name: this.#name, delivered: this.#delivered, unsettled: this.#unsettled }
+  }
+
+  #heard(event: RelayEvent): void {
+    this.#options.logger.event(this.#name, event)
+    if (event.name === 'settle.done') this.#delivered += event.messages - event.lost
+    if (event.name === 'relay.stopped') this.#unsettled = event.unsettled
+    if (event.name === 'relay.failed') this.#failed(event.error, true)
+  }
+}
