@@ -21,7 +21,7 @@ export function kafka(options: KafkaOptions): Publisher {
   return createKafkaPublisher(settings, wire, systemClock)
 }
 
-const systemClock: Clock = {
+export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
   wallMs: () => Date.now(),
   sleep: (ms, signal) =>
