@@ -43,7 +43,7 @@ export interface WriteOptions {
 }
 
 /** What may be written as the payload of an event. `null` is a tombstone; bytes and `rawJson` are stored as they are. */
-export type PayloadOf<E extends Events, N extends EventType<E>> = WrittenPayload<E[N]> | RawJson | Uint8Array | null
+export type PayloadOf<E extends Events, N extends keyof E> = WrittenPayload<E[N]> | RawJson | Uint8Array | null
 
 /** One event of `writeMany`. */
 export type EventToWrite<E extends Events> = {
@@ -63,10 +63,10 @@ export interface Outbox<E extends Events> {
    * Throws NOT_IN_TRANSACTION, UNKNOWN_EXECUTOR, UNKNOWN_EVENT, PAYLOAD_INVALID, PAYLOAD_NOT_STORABLE, PAYLOAD_TOO_LARGE, SCHEMA_NOT_STABLE,
    * KEY_INVALID, TOPIC_INVALID, HEADERS_INVALID, and OUTBOX_MISSING (which has ended the transaction).
    */
-  write<N extends EventType<E>, T extends object>(
+  write<N extends keyof E & string, T extends object>(
     tx: T & Enlistable<T>,
     type: N,
-    payload: PayloadOf<E, N>,
+    payload: WrittenPayload<E[N]> | RawJson | Uint8Array | null,
     options?: WriteOptions,
   ): Promise<{ readonly id: string }>
   /** Writes any number of events in the order given, in one statement; beyond 32 MB of payload in several. All or none. */
@@ -78,7 +78,11 @@ export interface Outbox<E extends Events> {
 /** An outbox that finds the transaction by itself. */
 export interface AmbientOutbox<E extends Events> {
   /** As `Outbox.write`, in the transaction that the caller is in. */
-  write<N extends EventType<E>>(type: N, payload: PayloadOf<E, N>, options?: WriteOptions): Promise<{ readonly id: string }>
+  write<N extends keyof E & string>(
+    type: N,
+    payload: WrittenPayload<E[N]> | RawJson | Uint8Array | null,
+    options?: WriteOptions,
+  ): Promise<{ readonly id: string }>
   writeMany(events: readonly EventToWrite<E>[]): Promise<{ readonly ids: readonly string[] }>
   kick(pool: Kickable): void
 }

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { checkRawJson } from '../../../src/write/raw-json.ts'
+
+test('text that is JSON is taken as it is', () => {
+  const text = '{"id":7088992364139642881,"amt":12345678901234567890.123456789,"e":1e400,"neg0":-0.0,"small":1e-30,"s":"\\\\u0000"}'
+  expect(checkRawJson(text, 'T', true)).toMatchObject({ small: 1e-30, s: '\\u0000' })
+  expect(checkRawJson('"\\ud83d\\ude00 1e99999"', 'T', true)).toBe('😀 1e99999')
+  expect(checkRawJson(JSON.stringify('\\u0000 \\\\'), 'T', true)).toBe('\\u0000 \\\\')
+})
+
+test('text that is not JSON is refused', () => {
+  for (const text of ['', '{', '{"a":1,}', "{'a':1}", 'NaN', '\ufeff{}']) {
+    expect(() => checkRawJson(text, 'T', true), text).toThrow(expect.objectContaining({ code: 'PAYLOAD_INVALID' }))
+  }
+})
+
+test.each([
+  '"\\u0000"',
+  '"a\\\\\\u0000"',
+  '"\\ud800"',
+  '"\\ud800x"',
+  '"\\udc00"',
+  '"\\ud800\\ud800\\udc00"',
+  '"\\ud83d\\n\\ude00"',
+  '1e20000',
+  '1e-20000',
+  '9'.repeat(17_000),
+])('jsonb would refuse %s, so it is refused before; json takes it', (text) => {
+  expect(() => checkRawJson(text, 'T', true)).toThrow(expect.objectContaining({ code: 'PAYLOAD_NOT_STORABLE' }))
+  checkRawJson(text, 'T', false)
+})
+
+test('no column stores half a surrogate pair as it is', () => {
+  expect(() => checkRawJson('"\ud800"', 'T', false)).toThrow(expect.objectContaining({ code: 'PAYLOAD_NOT_STORABLE' }))
+})
+
+test('a long text with long runs of digits and escapes is checked fast', () => {
+  const text = JSON.stringify({ digits: '7'.repeat(400_000), escapes: '\\"'.repeat(100_000) })
+  const before = performance.now()
+  checkRawJson(text, 'T', true)
+  expect(performance.now() - before).toBeLessThan(1000)
+})
