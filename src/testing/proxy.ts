@@ -7,9 +7,8 @@ import type { AddressInfo, Socket } from 'node:net'
  * - `hold`: what the client sends is kept, also past the client's end; `release` lets it go.
  * - `dropReplies`: the server gets everything, the client hears nothing.
  * - `blackHole`: bytes vanish in both directions; connections stay open.
- * - `refuse`: new connections are ended at once.
  */
-export type ProxyMode = 'pass' | 'hold' | 'dropReplies' | 'blackHole' | 'refuse'
+export type ProxyMode = 'pass' | 'hold' | 'dropReplies' | 'blackHole'
 
 export interface TcpProxy {
   readonly host: string
@@ -20,8 +19,12 @@ export interface TcpProxy {
   readonly caughtBytes: number
   /** Resolves once at least `bytes` are held or were swallowed since the last `set`. */
   caught(bytes?: number): Promise<void>
-  /** Sends on what is held, in its order, and passes from now on. */
-  release(): void
+  /** Sends on what is held, in its order, and passes from now on. Resolves when the server has answered, or ended, what came from clients that are gone. */
+  release(): Promise<void>
+  /** Ends all connections and takes no new ones: they are refused until `listen`. */
+  refuse(): Promise<void>
+  /** Takes connections again, on the same port. */
+  listen(): Promise<void>
   /** Ends all connections with a reset. */
   reset(): void
   /** Ends every connection once it has taken so many bytes more from the client. */
@@ -70,10 +73,6 @@ export async function startProxy(target: { readonly host: string; readonly port:
 
   const listener = createServer((client) => {
     client.on('error', () => {})
-    if (mode === 'refuse') {
-      client.resetAndDestroy()
-      return
-    }
     const server = connect(target.port, target.host)
     const pair: Pair = { client, server, held: [] }
     pairs.add(pair)
@@ -86,10 +85,23 @@ export async function startProxy(target: { readonly host: string; readonly port:
       if (pair.held.length === 0) server.end()
     })
   })
-  await new Promise<void>((resolve, reject) => {
-    listener.once('error', reject)
-    listener.listen(0, '127.0.0.1', resolve)
-  })
+  let port = 0
+  const listen = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (listener.listening) return resolve()
+      listener.once('error', reject)
+      listener.listen(port, '127.0.0.1', () => {
+        listener.removeListener('error', reject)
+        port = (listener.address() as AddressInfo).port
+        resolve()
+      })
+    })
+  const refuse = async (): Promise<void> => {
+    const closed = new Promise<void>((resolve) => listener.close(() => resolve()))
+    for (const pair of pairs) end(pair)
+    await closed
+  }
+  await listen()
 
   const set = (next: ProxyMode): void => {
     mode = next
@@ -97,7 +109,7 @@ export async function startProxy(target: { readonly host: string; readonly port:
   }
   return {
     host: '127.0.0.1',
-    port: (listener.address() as AddressInfo).port,
+    port,
     get mode() {
       return mode
     },
@@ -116,13 +128,24 @@ export async function startProxy(target: { readonly host: string; readonly port:
         watcher()
       })
     },
-    release() {
+    async release() {
       set('pass')
+      const answers: Promise<void>[] = []
       for (const pair of pairs) {
-        for (const data of pair.held) pair.server.write(data)
+        const { server, held } = pair
+        if (held.length === 0) continue
         pair.held = []
-        if (pair.client.destroyed) pair.server.end()
+        if (pair.client.destroyed) {
+          answers.push(
+            new Promise((resolve) => {
+              server.once('close', resolve)
+              server.once('data', () => server.end(resolve))
+            }),
+          )
+        }
+        for (const data of held) server.write(data)
       }
+      await Promise.all(answers)
     },
     reset() {
       for (const pair of pairs) {
@@ -134,10 +157,8 @@ export async function startProxy(target: { readonly host: string; readonly port:
     cutAfter(bytes) {
       cut = bytes
     },
-    async close() {
-      const closed = new Promise<void>((resolve) => listener.close(() => resolve()))
-      for (const pair of pairs) end(pair)
-      await closed
-    },
+    refuse,
+    listen,
+    close: refuse,
   }
 }

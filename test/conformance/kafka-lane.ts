@@ -10,9 +10,9 @@ import type { Fence, Message, Publisher, Verdict } from '../../src/core/index.ts
 export interface TestPublisher {
   readonly publisher: Publisher
   /** Publishes as lane 0 with a signal that never aborts. */
-  publish(batch: readonly Message[], lane?: number): Promise<Verdict[]>
+  readonly publish: (batch: readonly Message[], lane?: number) => Promise<Verdict[]>
   /** Takes the next fence of a lane and enters it. */
-  fence(lane?: number): Promise<Uint8Array>
+  readonly fence: (lane?: number) => Promise<Uint8Array>
 }
 
 const never = new AbortController().signal

@@ -4,7 +4,7 @@ import type { Call } from './call.ts'
 import type { Cluster } from './cluster.ts'
 
 /** An operator may raise a topic's limit and then send a failed message again. */
-const LEARNED_FOR_MS = 10_000
+const LEARNED_FOR_MS = 1_000
 
 export class SizeLimits {
   readonly #own: number
