@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { sweepFolders } from '../servers/folder.ts'
 import { processesLeft } from '../test/setup/processes-left.ts'
 import type { RunCounts } from '../test/setup/reality-reporter.ts'
-import { packTarball } from './package.ts'
+import { packTarball, type Tarball } from './package.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const filters = process.argv.slice(2)
@@ -49,7 +49,8 @@ async function check(name: string, args: readonly string[]): Promise<void> {
   note(name, code === 0 ? null : output, startedAt)
 }
 
-async function checkPackage(): Promise<void> {
+/** Gives the tarball, which the surface tests then install. */
+async function checkPackage(): Promise<Tarball | undefined> {
   const startedAt = performance.now()
   try {
     const tarball = packTarball()
@@ -62,18 +63,19 @@ async function checkPackage(): Promise<void> {
       'esm-only',
       '--no-emoji',
     ])
-    tarball.remove()
+    return tarball
   } catch (error) {
     note('build and pack', (error as Error).message, startedAt)
   }
 }
 
-async function runTests(): Promise<void> {
+async function runTests(tarball: Tarball | undefined): Promise<void> {
   const counts = join(work, 'counts.json')
   const env = {
     OUTRIDER_TEST_RUN: runId,
     OUTRIDER_TEST_COUNTS: counts,
     ...(filters.length === 0 ? { OUTRIDER_TEST_WHOLE: 'yes' } : {}),
+    ...(tarball === undefined ? {} : { OUTRIDER_TEST_TARBALL: tarball.path }),
   }
   const { code } = await run([program('vitest'), 'run', ...filters], { show: true, env })
   const startedAt = performance.now()
@@ -93,6 +95,7 @@ async function checkLeftovers(): Promise<void> {
   note('nothing is left behind', left.length === 0 ? null : left.join('\n'), startedAt)
 }
 
+let tarball: Tarball | undefined
 sweepFolders()
 try {
   if (filters.length === 0) {
@@ -102,11 +105,12 @@ try {
       check('format (oxfmt)', [program('oxfmt'), '--check']),
       check('unused code (knip)', [program('knip')]),
     ])
-    await checkPackage()
+    tarball = await checkPackage()
   }
-  await runTests()
+  await runTests(tarball)
   await checkLeftovers()
 } finally {
+  tarball?.remove()
   rmSync(work, { recursive: true, force: true })
 }
 const { passed, failed, skipped } = totals

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestProject } from 'vitest/node'
 import { processesLeft } from './processes-left.ts'
-import { createServers, type ServerKind, type ServersOfRun } from './run-servers.ts'
+import { createServers, type ResourceKind, type ServersOfRun } from './run-servers.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -31,7 +31,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 /** Answers `GET /postgres` and `GET /kafka` when that server is ready. */
 function openDesk(servers: ServersOfRun): Promise<Server> {
   const desk = createServer((request, response) => {
-    void servers.get((request.url ?? '').slice(1) as ServerKind).then((answer) => response.end(JSON.stringify(answer)))
+    void servers.get((request.url ?? '').slice(1) as ResourceKind).then((answer) => response.end(JSON.stringify(answer)))
   })
   return new Promise((resolve) => desk.listen(0, '127.0.0.1', () => resolve(desk)))
 }

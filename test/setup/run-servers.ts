@@ -1,3 +1,4 @@
+import { packTarball, type Tarball } from '../../scripts/package.ts'
 import { kafkaAvailability, postgresAvailability } from '../../servers/availability.ts'
 import { startKafka, type KafkaCluster } from '../../servers/kafka.ts'
 import { startPostgres, type PostgresServer } from '../../servers/postgres.ts'
@@ -7,16 +8,20 @@ export type ServerKind = 'postgres' | 'kafka'
 /** Addresses of a server, or why it can't be had here. */
 export type ServerAnswer = { readonly addresses: string[] } | { readonly missing: string }
 
+/** `package`: the path of the packed tarball, which is no server but is made once a run as well. */
+export type ResourceKind = ServerKind | 'package'
+
 export interface ServersOfRun {
   /** Starts the server at the first call. Never rejects. */
-  get(kind: ServerKind): Promise<ServerAnswer>
+  get(kind: ResourceKind): Promise<ServerAnswer>
   close(): Promise<void>
 }
 
 /** The one PostgreSQL and the one Kafka of a test run; servers that the environment names are used as they are. */
 export function createServers(): ServersOfRun {
-  const answers = new Map<ServerKind, Promise<ServerAnswer>>()
+  const answers = new Map<ResourceKind, Promise<ServerAnswer>>()
   const started: (PostgresServer | KafkaCluster)[] = []
+  let tarball: Tarball | undefined
 
   const postgres = async (): Promise<ServerAnswer> => {
     const given = process.env.OUTRIDER_TEST_DATABASE_URL
@@ -39,10 +44,16 @@ export function createServers(): ServersOfRun {
     return { addresses: cluster.brokers }
   }
 
-  const start = async (kind: ServerKind): Promise<ServerAnswer> => {
+  const start = async (kind: ResourceKind): Promise<ServerAnswer> => {
     try {
       if (kind === 'postgres') return await postgres()
       if (kind === 'kafka') return await kafka()
+      if (kind === 'package') {
+        const given = process.env.OUTRIDER_TEST_TARBALL
+        if (given !== undefined) return { addresses: [given] }
+        tarball = packTarball()
+        return { addresses: [tarball.path] }
+      }
       return { missing: `there is no server called ${JSON.stringify(kind)}` }
     } catch (error) {
       return { missing: `it can't be started: ${(error as Error).message}` }
@@ -57,6 +68,7 @@ export function createServers(): ServersOfRun {
     },
     async close() {
       await Promise.all(answers.values())
+      tarball?.remove()
       await Promise.all(started.map((server) => server.close()))
     },
   }

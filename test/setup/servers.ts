@@ -1,14 +1,14 @@
 // How a test file gets at the run's real servers. A server that can't be had is a failure in CI, a loud skip elsewhere.
 import { describe, inject, test } from 'vitest'
-import type { ServerAnswer, ServerKind } from './run-servers.ts'
+import type { ResourceKind, ServerAnswer, ServerKind } from './run-servers.ts'
 
-const asked = new Map<ServerKind, Promise<ServerAnswer>>()
+const asked = new Map<ResourceKind, Promise<ServerAnswer>>()
 const used = new Set<ServerKind>()
 
 /** The kinds of real server that this test file has used so far. */
 export const usedServers = (): ServerKind[] => [...used]
 
-const ask = (kind: ServerKind): Promise<ServerAnswer> => {
+const ask = (kind: ResourceKind): Promise<ServerAnswer> => {
   const answer =
     asked.get(kind) ??
     fetch(`${inject('serversUrl')}/${kind}`, { signal: AbortSignal.timeout(600_000) }).then(
@@ -24,6 +24,13 @@ export async function addressesOf(kind: ServerKind): Promise<string[]> {
   if ('missing' in answer) throw new Error(`No real ${NAMES[kind]} for this test: ${answer.missing}.`)
   used.add(kind)
   return answer.addresses
+}
+
+/** The path of the packed tarball, built once a run. */
+export async function packedTarball(): Promise<string> {
+  const answer = await ask('package')
+  if ('missing' in answer) throw new Error(answer.missing)
+  return answer.addresses[0] ?? ''
 }
 
 const NAMES = { postgres: 'PostgreSQL', kafka: 'Kafka' } as const
