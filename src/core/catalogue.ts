@@ -15,6 +15,8 @@ export interface Catalogue {
   'lane.lost': { readonly lane: number; readonly inFlight: number; readonly reason: 'token' | 'lease' | 'source' }
   /** The fence of a lane moved on and is stored. */
   'lane.fenced': { readonly lane: number; readonly reason: 'acquired' | 'unknown' }
+  /** The fence could not be moved on; nothing is published for the lane before it is. */
+  'fence.failed': { readonly lane: number; readonly error: Error; readonly retryInMs: number }
   /** A publish was not begun because the lease would not outlive it. */
   'lane.stale': { readonly lane: number; readonly leftMs: number }
   'source.opened': { readonly source: string; readonly lanes: number }
@@ -33,6 +35,8 @@ export interface Catalogue {
     readonly ms: number
   }
   'publish.unknown': { readonly lane: number; readonly group: string; readonly messages: number; readonly error: Error }
+  /** The publisher broke its contract: messages were accepted although an earlier one of the same topic and key was refused. */
+  'publish.disordered': { readonly lane: number; readonly group: string; readonly messages: number }
   'message.refused': {
     readonly id: string
     readonly seq: bigint

@@ -26,5 +26,6 @@ export interface RowExecutor {
   insert(rows: readonly OutboxRow[]): void
   /** Notes that a consumer handled a message. `false`: it had already. */
   remember(consumer: string, messageId: string): Promise<boolean>
-  forget(consumer: string, messageId: string): void
+  /** Undoes all that was inserted and noted since, when it is called. */
+  savepoint(): () => void
 }

@@ -42,3 +42,12 @@ export function issuesText(issues: readonly SchemaIssue[]): string {
   if (issues.length > most) lines.push(`and ${issues.length - most} more`)
   return lines.join('; ')
 }
+
+/** Goes on at once with a value, later with a promise. */
+export function after<T, R>(value: T | Promise<T>, go: (value: T) => R | Promise<R>): R | Promise<R> {
+  return isPromise(value) ? Promise.resolve(value).then((resolved) => go(resolved)) : go(value)
+}
+
+function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}

@@ -1,6 +1,5 @@
-import { OutriderError, reservedHeaders } from '../core/index.ts'
+import { OutriderError, reservedHeaders, textFault } from '../core/index.ts'
 import type { AnyEvent, EventDefinition, Events, InputOf, OutputOf, StandardSchema } from '../core/index.ts'
-import { textFault } from './text.ts'
 
 /** What an event is, beside its payload. */
 export interface EventOptions<Output> {
@@ -63,7 +62,7 @@ export function event(options: EventOptions<never> & { readonly schema?: Standar
  * The events of an application by their names, for its writers and its readers. Needs nothing of Node, so that every side can import it.
  * Throws CONFIG_INVALID for a name that can't be one.
  */
-export function defineEvents<const E extends Events & { readonly unknown?: never }>(events: E): Readonly<E> {
+export function defineEvents<const E extends Events & { readonly unknown?: never; readonly tombstone?: never }>(events: E): Readonly<E> {
   for (const name of Object.keys(events)) {
     if (name === '' || textFault(name) !== null) throw invalid(`an event's name is ${JSON.stringify(name)}`, 'Give it a name.')
     if (name === 'unknown')

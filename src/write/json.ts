@@ -1,5 +1,4 @@
-import { OutriderError, pathText, textOf } from '../core/index.ts'
-import { textFault } from './text.ts'
+import { OutriderError, pathText, textFault, textOf } from '../core/index.ts'
 
 /** Deeper payloads end PostgreSQL's and most consumers' parsers. */
 const maxDepth = 1000

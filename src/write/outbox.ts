@@ -1,6 +1,5 @@
-import { channelOf, checkName, defaultNames, OutriderError } from '../core/index.ts'
+import { channelOf, checkName, defaultNames, enlist, OutriderError } from '../core/index.ts'
 import type { Events, EventType, Executor, OutboxRow, RowExecutor, WrittenPayload } from '../core/index.ts'
-import { enlist } from './executors/index.ts'
 import { insert } from './insert.ts'
 import type { Target } from './insert.ts'
 import { createKick } from './kick.ts'

@@ -1,10 +1,9 @@
-import { OutriderError, reservedHeaders, textOf } from '../core/index.ts'
+import { after, OutriderError, reservedHeaders, textFault, textOf, utf8Length } from '../core/index.ts'
 import type { AnyEvent, Events, OutboxRow } from '../core/index.ts'
 import { newId } from './ids.ts'
 import type { PayloadType } from './queries.ts'
 import { checkRawJson, RawJson } from './raw-json.ts'
-import { textFault, utf8Length } from './text.ts'
-import { after, validate } from './validate.ts'
+import { validate } from './validate.ts'
 
 /** One event to write, before any check. */
 export interface WriteRequest {

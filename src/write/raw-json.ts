@@ -1,5 +1,4 @@
-import { OutriderError, textOf } from '../core/index.ts'
-import { textFault } from './text.ts'
+import { OutriderError, textFault, textOf } from '../core/index.ts'
 
 /** JSON text that is stored as it is. Made by `rawJson`. */
 export class RawJson {

@@ -1,4 +1,4 @@
-import { issuesText, OutriderError } from '../core/index.ts'
+import { after, issuesText, OutriderError } from '../core/index.ts'
 import type { SchemaResult, StandardSchema } from '../core/index.ts'
 import { toJson } from './json.ts'
 
@@ -24,15 +24,6 @@ export function validate(schema: StandardSchema | null, payload: unknown, type: 
       return { value, text }
     })
   })
-}
-
-/** Goes on at once with a value, later with a promise. */
-export function after<T, R>(value: T | Promise<T>, go: (value: T) => R | Promise<R>): R | Promise<R> {
-  return isPromise(value) ? Promise.resolve(value).then((resolved) => go(resolved)) : go(value)
-}
-
-function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }
 
 function accepted(result: SchemaResult<unknown>, type: string): unknown {

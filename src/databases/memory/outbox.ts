@@ -113,9 +113,14 @@ function beginTransaction(store: Store, inbox: InboxRows): MemoryTransaction {
         assertOpen()
         return inbox.claim(`${consumer}\u0000${messageId}`, mine)
       },
-      forget(consumer, messageId) {
+      savepoint() {
         assertOpen()
-        inbox.release(`${consumer}\u0000${messageId}`, mine)
+        const length = rows.length
+        const before = new Set(mine)
+        return () => {
+          rows.length = length
+          for (const row of mine) if (!before.has(row)) inbox.release(row, mine)
+        }
       },
     },
     commit: () => end(true),

@@ -1,5 +1,5 @@
-import { OutriderError } from '../../core/index.ts'
-import type { Executor, RowExecutor } from '../../core/index.ts'
+import { OutriderError } from '../error.ts'
+import type { Executor, RowExecutor } from '../executor.ts'
 import { pg } from './pg.ts'
 import type { Caller, Recogniser } from './recogniser.ts'
 import { ready, rows } from './rows.ts'

@@ -1,5 +1,5 @@
-import { OutriderError } from '../../core/index.ts'
-import type { Executor } from '../../core/index.ts'
+import { OutriderError } from '../error.ts'
+import type { Executor } from '../executor.ts'
 import { hasMethods, notInTransaction } from './recogniser.ts'
 import type { Caller } from './recogniser.ts'
 

@@ -1,9 +1,9 @@
-import type { Executor, RowExecutor } from '../../core/index.ts'
+import type { Executor, RowExecutor } from '../executor.ts'
 import { hasMethods } from './recogniser.ts'
 
 /** The transaction of the memory outbox. */
 export function rows(candidate: object): RowExecutor | null {
-  return 'dialect' in candidate && candidate.dialect === 'memory' && hasMethods(candidate, 'insert', 'remember', 'forget')
+  return 'dialect' in candidate && candidate.dialect === 'memory' && hasMethods(candidate, 'insert', 'remember', 'savepoint')
     ? (candidate as unknown as RowExecutor)
     : null
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { enlist } from '../../../src/write/executors/index.ts'
+import { enlist } from '../../../src/core/executors/index.ts'
 
 function pgClient(status: string | null, facts: object = {}) {
   return { query: async () => ({ rows: [], rowCount: null }), connect: () => {}, getTransactionStatus: () => status, ...facts }

@@ -1,5 +1,5 @@
-import { OutriderError } from '../../core/index.ts'
-import type { Executor, RowExecutor } from '../../core/index.ts'
+import { OutriderError } from '../error.ts'
+import type { Executor, RowExecutor } from '../executor.ts'
 
 /** Who asks, for error messages: `outbox.write`. */
 export type Caller = string
