@@ -6,7 +6,7 @@ import {
   logLevels,
   processNumbers,
   relayNumbers,
-  retryNumbers,
+  policyNumbers,
   wholeProblem,
   type LogFormat,
   type LogLevel,
@@ -22,10 +22,12 @@ export interface RelayConfig {
   readonly batchSize?: number
   /** Most messages of a lane handed out and not settled; after a crash at most lanes x this are sent again. @default 1000 */
   readonly maxInFlight?: number
+  /** Bytes of payload after which a read ends. @default 8388608 */
+  readonly maxBytes?: number
   /** How long a lane stays with a relay that went silent, in milliseconds; at least twice the publisher's timeout. @default 30000 */
   readonly leaseMs?: number
   /** How refused messages are tried again. */
-  readonly retry?: Partial<RetryPolicy>
+  readonly policy?: Partial<RetryPolicy>
 }
 
 /** What `outrider.config.ts` exports. */
@@ -42,7 +44,7 @@ export interface Config extends RelayConfig {
   }
 }
 
-const relayKeys = ['source', 'publisher', 'retry', ...Object.keys(relayNumbers)]
+const relayKeys = ['source', 'publisher', 'policy', ...Object.keys(relayNumbers)]
 const configKeys = [...relayKeys, 'relays', 'log', ...Object.keys(processNumbers)]
 
 /**
@@ -82,7 +84,7 @@ export function problemsOf(config: unknown): Problem[] {
 
 function relayProblems(prefix: string, relay: Record<string, unknown>, keys: readonly string[], problems: Problem[]): void {
   unknownKeys(prefix, relay, keys, problems)
-  const { source, publisher, retry } = relay
+  const { source, publisher, policy } = relay
   if (source !== undefined && !has(source, ['open', 'read', 'settle', 'close'])) {
     problems.push({ where: `${prefix}source`, got: kindOf(source), expected: 'a source, such as postgres({ url })' })
   }
@@ -90,13 +92,13 @@ function relayProblems(prefix: string, relay: Record<string, unknown>, keys: rea
     problems.push({ where: `${prefix}publisher`, got: kindOf(publisher), expected: 'a publisher, such as kafka({ brokers })' })
   }
   for (const [key, limits] of Object.entries(relayNumbers)) numberProblem(prefix + key, relay[key], limits, problems)
-  if (retry === undefined) return
-  if (!isObject(retry)) {
-    problems.push({ where: `${prefix}retry`, got: kindOf(retry), expected: '{ maxAttempts, firstDelayMs, maxDelayMs }' })
+  if (policy === undefined) return
+  if (!isObject(policy)) {
+    problems.push({ where: `${prefix}policy`, got: kindOf(policy), expected: '{ maxAttempts, firstDelayMs, maxDelayMs }' })
     return
   }
-  unknownKeys(`${prefix}retry.`, retry, Object.keys(retryNumbers), problems)
-  for (const [key, limits] of Object.entries(retryNumbers)) numberProblem(`${prefix}retry.${key}`, retry[key], limits, problems)
+  unknownKeys(`${prefix}policy.`, policy, Object.keys(policyNumbers), problems)
+  for (const [key, limits] of Object.entries(policyNumbers)) numberProblem(`${prefix}policy.${key}`, policy[key], limits, problems)
 }
 
 function logProblems(log: unknown, problems: Problem[]): void {

@@ -24,6 +24,7 @@ import {
 export interface Overrides {
   readonly batchSize?: number | undefined
   readonly maxInFlight?: number | undefined
+  readonly maxBytes?: number | undefined
   readonly leaseMs?: number | undefined
   readonly graceMs?: number | undefined
   readonly logLevel?: LogLevel | undefined
@@ -42,12 +43,8 @@ export interface LoadRequest {
 export interface RelayPlan {
   /** Its name under `relays`, null when there is one relay without a name. */
   readonly name: string | null
-  readonly source: Source
-  readonly publisher: Publisher
-  readonly batchSize: number | undefined
-  readonly maxInFlight: number | undefined
-  readonly leaseMs: number | undefined
-  readonly retry: Partial<RetryPolicy> | undefined
+  /** What `createRelay` takes. */
+  readonly options: RelayConfig & { readonly source: Source; readonly publisher: Publisher }
 }
 
 export interface LoadedConfig {
@@ -81,6 +78,7 @@ export async function loadConfig(request: LoadRequest): Promise<LoadedConfig> {
   }
   const batchSize = whole(overrides.batchSize, relayNumbers.batchSize)
   const maxInFlight = whole(overrides.maxInFlight, relayNumbers.maxInFlight)
+  const maxBytes = whole(overrides.maxBytes, relayNumbers.maxBytes)
   const leaseMs = whole(overrides.leaseMs, relayNumbers.leaseMs)
   const graceMs = whole(overrides.graceMs, processNumbers.graceMs) ?? config.graceMs ?? defaults.graceMs
   const levelVariable = choiceFrom(environment, 'LOG_LEVEL', logLevels, problems)
@@ -94,15 +92,18 @@ export async function loadConfig(request: LoadRequest): Promise<LoadedConfig> {
   for (const [name, own] of named) {
     const { source, publisher } = await plugs.of(name, own)
     if (source === null || publisher === null) continue
-    const retry: Partial<RetryPolicy> = { ...config.retry, ...own.retry }
+    const policy: Partial<RetryPolicy> = { ...config.policy, ...own.policy }
     relays.push({
       name,
-      source,
-      publisher,
-      batchSize: batchSize ?? own.batchSize ?? config.batchSize,
-      maxInFlight: maxInFlight ?? own.maxInFlight ?? config.maxInFlight,
-      leaseMs: leaseMs ?? own.leaseMs ?? config.leaseMs,
-      retry: Object.keys(retry).length === 0 ? undefined : retry,
+      options: {
+        source,
+        publisher,
+        policy: Object.keys(policy).length === 0 ? undefined : policy,
+        batchSize: batchSize ?? own.batchSize ?? config.batchSize,
+        maxInFlight: maxInFlight ?? own.maxInFlight ?? config.maxInFlight,
+        maxBytes: maxBytes ?? own.maxBytes ?? config.maxBytes,
+        leaseMs: leaseMs ?? own.leaseMs ?? config.leaseMs,
+      },
     })
   }
   return problems.length > 0 ? stop() : { file, relays, graceMs, log: { level, format } }

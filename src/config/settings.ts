@@ -30,6 +30,13 @@ export const relayNumbers = {
     flag: 'max-in-flight',
     summary: 'most messages of a lane handed out and not settled',
   },
+  maxBytes: {
+    min: 1,
+    max: 1 << 30,
+    variable: 'OUTRIDER_MAX_BYTES',
+    flag: 'max-bytes',
+    summary: 'bytes of payload after which a read ends',
+  },
   leaseMs: {
     min: 100,
     max: hour,
@@ -44,9 +51,9 @@ export const processNumbers = {
   graceMs: { min: 0, max: hour, variable: 'OUTRIDER_GRACE_MS', flag: 'grace-ms', summary: 'how long a stop waits for what is in flight' },
 } as const satisfies Record<string, NumberSetting>
 
-export const retryNumbers = {
+export const policyNumbers = {
   maxAttempts: { min: 1, max: 1_000_000 },
-  firstDelayMs: { min: 0, max: hour },
+  firstDelayMs: { min: 1, max: hour },
   maxDelayMs: { min: 1, max: 24 * hour },
 } as const
 

@@ -33,6 +33,18 @@ export function describe(event: RelayEvent): Described {
         text: `lane ${event.lane}: nothing published, its lease ends in ${Math.round(event.leftMs)} ms`,
         often: 'lane.stale',
       }
+    case 'fence.failed':
+      return {
+        level: 'warn',
+        text: `lane ${event.lane}: no new fence, nothing is published for it: ${reason(event.error)} Trying again in ${Math.round(event.retryInMs)} ms.`,
+        often: 'fence.failed',
+      }
+    case 'publish.disordered':
+      return {
+        level: 'error',
+        text: `lane ${event.lane}: ${event.messages} messages to ${event.group} were accepted before an earlier one of their key`,
+        often: 'publish.disordered',
+      }
     case 'source.opened':
       return { level: 'info', text: `reading from ${event.source}` }
     case 'source.lost':

@@ -3,7 +3,7 @@ import { loadConfig } from '../../config/load.ts'
 import { processNumbers, relayNumbers, logFormats, logLevels, type NumberSetting } from '../../config/settings.ts'
 import { runDaemon } from '../../daemon/daemon.ts'
 import { createLogger } from '../../daemon/logger.ts'
-import { systemClock } from '../../daemon/system-clock.ts'
+import { processClock } from '../../relay/clock.ts'
 import { defineCommand } from '../frame/command.ts'
 import { exitCodeOf } from '../frame/exit-code.ts'
 import { errorDocument } from '../frame/print-error.ts'
@@ -21,6 +21,7 @@ export const command = defineCommand({
     config: { kind: 'text', value: 'FILE', summary: 'configuration file (or OUTRIDER_CONFIG)' },
     'batch-size': number(relayNumbers.batchSize),
     'max-in-flight': number(relayNumbers.maxInFlight),
+    'max-bytes': number(relayNumbers.maxBytes),
     'lease-ms': number(relayNumbers.leaseMs),
     'grace-ms': number(processNumbers.graceMs),
     'log-level': { kind: 'choice', choices: logLevels, summary: 'least level that is logged (or LOG_LEVEL; default info)' },
@@ -34,6 +35,7 @@ export const command = defineCommand({
       overrides: {
         batchSize: flags['batch-size'],
         maxInFlight: flags['max-in-flight'],
+        maxBytes: flags['max-bytes'],
         leaseMs: flags['lease-ms'],
         graceMs: flags['grace-ms'],
         logLevel: flags['log-level'],
@@ -44,12 +46,9 @@ export const command = defineCommand({
     const result = await runDaemon({
       config,
       name: flags.name ?? `${hostname()}:${process.pid}`,
-      makeRelay: (plan, name) => {
-        const { source, publisher, batchSize, maxInFlight, leaseMs, retry } = plan
-        return createRelay({ source, publisher, name, batchSize, maxInFlight, leaseMs, retry })
-      },
-      logger: createLogger({ ...config.log, clock: systemClock, write: (line) => io.err(line) }),
-      clock: systemClock,
+      makeRelay: ({ options }, relayName) => createRelay({ ...options, relayName }),
+      logger: createLogger({ ...config.log, clock: processClock, write: (line) => io.err(line) }),
+      clock: processClock,
       onStopSignal: (listener) => io.onStopSignal(listener),
       exit: (code) => io.exit(code),
     })

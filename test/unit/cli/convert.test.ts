@@ -7,10 +7,10 @@ import { runCommandLine } from '../../../src/cli/run.ts'
 import { recordingIo } from './recording-io.ts'
 
 const root = join(import.meta.dirname, '../../..')
+const url = (path: string) => pathToFileURL(join(root, path)).href
 let cwd: string
 beforeAll(() => {
   cwd = mkdtempSync(join(tmpdir(), 'outrider-convert-'))
-  const url = (path: string) => pathToFileURL(join(root, path)).href
   writeFileSync(
     join(cwd, 'events.ts'),
     `import { z } from '${url('node_modules/zod/index.js')}'

@@ -39,7 +39,7 @@ describe('loadConfig', () => {
   it('needs no file when DATABASE_URL and KAFKA_BROKERS are set', async () => {
     const config = await load({ environment: { DATABASE_URL: 'postgres://db/shop', KAFKA_BROKERS: 'a:9092,b:9092' } })
     expect(config).toMatchObject({ file: null, graceMs: 10_000, log: { level: 'info', format: 'text' } })
-    expect(config.relays.map((r) => [r.name, r.publisher.name])).toEqual([[null, 'kafka']])
+    expect(config.relays.map((r) => [r.name, r.options.publisher.name])).toEqual([[null, 'kafka']])
   })
 
   it('names both variables when there is nothing at all', async () => {
@@ -54,14 +54,14 @@ describe('loadConfig', () => {
     write(`export default defineConfig({ source: source(), publisher: publisher(), batchSize: 7 })`, name)
     const config = await load()
     expect(config.file).toBe(join(cwd, name))
-    expect(config.relays[0]?.batchSize).toBe(7)
+    expect(config.relays[0]?.options.batchSize).toBe(7)
   })
 
   it('strips types', async () => {
     write(
       `const size: number = 7\nexport default defineConfig({ source: source(), publisher: publisher(), batchSize: size satisfies number })`,
     )
-    expect((await load()).relays[0]?.batchSize).toBe(7)
+    expect((await load()).relays[0]?.options.batchSize).toBe(7)
   })
 
   it('takes a file by name, and says when it is not there', async () => {
@@ -83,20 +83,20 @@ describe('loadConfig', () => {
     )
     const environment = { OUTRIDER_BATCH_SIZE: '2', OUTRIDER_MAX_IN_FLIGHT: '2', LOG_LEVEL: 'warn' }
     const config = await load({ environment, overrides: { batchSize: 3 } })
-    expect(config.relays[0]).toMatchObject({ batchSize: 3, maxInFlight: 2, leaseMs: 101 })
+    expect(config.relays[0]?.options).toMatchObject({ batchSize: 3, maxInFlight: 2, leaseMs: 101 })
     expect(config).toMatchObject({ graceMs: 10_000, log: { level: 'warn', format: 'json' } })
   })
 
   it('tells every problem of the file and of the environment at once', async () => {
     write(
-      `export default defineConfig({ sorce: 1, source: 'postgres://x', publisher: publisher(), batchSize: '500', retry: { maxAttemps: 3, maxDelayMs: 0 }, log: { level: 'inf' } })`,
+      `export default defineConfig({ sorce: 1, source: 'postgres://x', publisher: publisher(), batchSize: '500', policy: { maxAttemps: 3, maxDelayMs: 0 }, log: { level: 'inf' } })`,
     )
     expect(await problemsOf()).toEqual([
-      'sorce: an unknown setting | one of source, publisher, retry, batchSize, maxInFlight, leaseMs, relays, log, graceMs | source',
+      'sorce: an unknown setting | one of source, publisher, policy, batchSize, maxInFlight, maxBytes, leaseMs, relays, log, graceMs | source',
       'source: a string | a source, such as postgres({ url })',
       'batchSize: "500" | a whole number from 1 to 100000',
-      'retry.maxAttemps: an unknown setting | one of maxAttempts, firstDelayMs, maxDelayMs | maxAttempts',
-      'retry.maxDelayMs: 0 | a whole number from 1 to 86400000',
+      'policy.maxAttemps: an unknown setting | one of maxAttempts, firstDelayMs, maxDelayMs | maxAttempts',
+      'policy.maxDelayMs: 0 | a whole number from 1 to 86400000',
       'log.level: "inf" | one of debug, info, warn, error | info',
     ])
   })
@@ -134,10 +134,10 @@ describe('loadConfig', () => {
 
   it('makes one relay of each name, with what is said beside them for all', async () => {
     write(`export default defineConfig({
-      batchSize: 9, retry: { maxAttempts: 2, maxDelayMs: 5 },
-      relays: { orders: { source: source(), publisher: publisher(), retry: { maxAttempts: 3 } }, bills: { source: source(), publisher: publisher(), batchSize: 1 } } })`)
+      batchSize: 9, policy: { maxAttempts: 2, maxDelayMs: 5 },
+      relays: { orders: { source: source(), publisher: publisher(), policy: { maxAttempts: 3 } }, bills: { source: source(), publisher: publisher(), batchSize: 1 } } })`)
     const { relays } = await load()
-    expect(relays.map((r) => [r.name, r.batchSize, r.retry])).toEqual([
+    expect(relays.map((r) => [r.name, r.options.batchSize, r.options.policy])).toEqual([
       ['orders', 9, { maxAttempts: 3, maxDelayMs: 5 }],
       ['bills', 1, { maxAttempts: 2, maxDelayMs: 5 }],
     ])
@@ -155,7 +155,7 @@ describe('loadConfig', () => {
   it('gives each relay a publisher of its own from the environment', async () => {
     write(`export default { relays: { a: { source: source() }, b: { source: source() } } }`)
     const { relays } = await load({ environment: { KAFKA_BROKERS: 'a:9092' } })
-    expect(relays[0]?.publisher).not.toBe(relays[1]?.publisher)
+    expect(relays[0]?.options.publisher).not.toBe(relays[1]?.options.publisher)
   })
 })
 

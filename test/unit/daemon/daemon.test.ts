@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest'
+import type { LoadedConfig, RelayPlan } from '../../../src/config/load.ts'
+import { OutriderError, type Clock, type RelayEvent } from '../../../src/core/index.ts'
+import { runDaemon, type DaemonRelay, type DaemonResult } from '../../../src/daemon/daemon.ts'
+
+interface FakeRelay extends DaemonRelay {
+  emit(event: RelayEvent): void
+  readonly calls: string[]
+}
+interface Script {
+  start?: () => Promise<void>
+  stop?: (relay: FakeRelay) => Promise<void>
+}
+
+function fakeRelay(script: Script): FakeRelay {
+  const subscribers: ((event: RelayEvent) => void)[] = []
+  const relay: FakeRelay = {
+    calls: [],
+    emit: (event) => subscribers.forEach((s) => s(event)),
+    async start() {
+      relay.calls.push('start')
+      await script.start?.()
+    },
+    async stop({ graceMs }) {
+      relay.calls.push(`stop ${graceMs}`)
+      await script.stop?.(relay)
+    },
+    subscribe: (subscriber) => subscribers.push(subscriber),
+  }
+  return relay
+}
+
+const plan = (name: string | null): RelayPlan => ({ name }) as RelayPlan
+
+/** A daemon whose clock never moves but where a test lets it. */
+function daemon(scripts: Record<string, Script>, graceMs = 1_000) {
+  const names = Object.keys(scripts)
+  const relays = Object.values(scripts).map(fakeRelay)
+  const lines: string[] = []
+  const exits: number[] = []
+  const sleeps: { ms: number; wake: () => void }[] = []
+  let signal!: (name: string) => void
+  let listening = false
+  const clock: Clock = {
+    monotonicMs: () => 0,
+    wallMs: () => 0,
+    sleep: (ms, abort) =>
+      new Promise((wake) => {
+        sleeps.push({ ms, wake })
+        abort?.addEventListener('abort', () => wake())
+      }),
+  }
+  const made: string[] = []
+  const done: Promise<DaemonResult> = runDaemon({
+    config: {
+      file: null,
+      relays: names.map((n) => plan(n === 'only' ? null : n)),
+      graceMs,
+      log: { level: 'info', format: 'text' },
+    } satisfies LoadedConfig,
+    name: 'box',
+    makeRelay: (_, name) => {
+      made.push(name)
+      return relays[made.length - 1] as FakeRelay
+    },
+    logger: { event: () => undefined, say: (level, text) => void lines.push(`${level} ${text}`), flush: () => undefined },
+    clock,
+    onStopSignal: (listener) => {
+      signal = listener
+      listening = true
+      return () => (listening = false)
+    },
+    exit: (code) => void exits.push(code),
+  })
+  return { done, relays, lines, exits, sleeps, made, signal: (name: string) => signal(name), listening: () => listening }
+}
+
+const stopped = (unsettled: number): RelayEvent => ({ name: 'relay.stopped', relay: 'x', unsettled })
+const until = async (condition: () => boolean): Promise<void> => {
+  for (let i = 0; i < 1_000 && !condition(); i++) await new Promise((resolve) => setImmediate(resolve))
+  expect(condition()).toBe(true)
+}
+
+describe('the daemon', () => {
+  it('stops at a signal with the grace time, and says what was delivered', async () => {
+    const d = daemon({ only: { stop: (relay) => Promise.resolve(relay.emit(stopped(0))) } })
+    await until(() => d.relays[0]?.calls.includes('start') === true)
+    d.relays[0]?.emit({ name: 'settle.done', messages: 7, lost: 2, ms: 1 })
+    d.signal('SIGTERM')
+    expect(await d.done).toEqual({ signal: 'SIGTERM', error: null, clean: true, relays: [{ name: 'box', delivered: 5, unsettled: 0 }] })
+    expect(d.relays[0]?.calls).toEqual(['start', 'stop 1000'])
+    expect(d.listening()).toBe(false)
+    expect(d.exits).toEqual([])
+  })
+
+  it('stops while the start still waits', async () => {
+    const d = daemon({ only: { start: () => new Promise(() => undefined) } })
+    d.signal('SIGINT')
+    expect(await d.done).toMatchObject({ signal: 'SIGINT', clean: true })
+  })
+
+  it('ends at once at the second signal, and only then', async () => {
+    const d = daemon({ only: { stop: () => new Promise(() => undefined) } })
+    d.signal('SIGTERM')
+    await until(() => d.sleeps.length > 0)
+    expect(d.exits).toEqual([])
+    d.signal('SIGTERM')
+    d.signal('SIGTERM')
+    expect(d.exits).toEqual([1])
+    d.sleeps[0]?.wake()
+    await d.done
+  })
+
+  it('gives up a stop that hangs, half a second after the grace time', async () => {
+    const d = daemon({ only: { stop: () => new Promise(() => undefined) } })
+    d.signal('SIGTERM')
+    await until(() => d.sleeps.length > 0)
+    expect(d.sleeps[0]?.ms).toBe(1_500)
+    d.sleeps[0]?.wake()
+    expect(await d.done).toMatchObject({ clean: false, error: null })
+    expect(d.lines.join('\n')).toContain('grace time is over')
+  })
+
+  it('is not clean when messages were in flight, or when the stop went wrong', async () => {
+    const one = daemon({ only: { stop: (relay) => Promise.resolve(relay.emit(stopped(3))) } })
+    one.signal('SIGTERM')
+    expect(await one.done).toMatchObject({ clean: false, relays: [{ unsettled: 3 }] })
+    const two = daemon({ only: { stop: () => Promise.reject(new Error('no')) } })
+    two.signal('SIGTERM')
+    expect(await two.done).toMatchObject({ clean: false })
+  })
+
+  it('tries again for ever when a server is down, with growing pauses, and says so', async () => {
+    let tries = 0
+    const unreachable = new OutriderError('SOURCE_UNREACHABLE', 'PostgreSQL at db:1 is down.', { retryable: true })
+    const d = daemon({ only: { start: () => (++tries < 9 ? Promise.reject(unreachable) : Promise.resolve()) } })
+    for (let i = 0; i < 8; i++) {
+      await until(() => d.sleeps.length > i)
+      d.sleeps[i]?.wake()
+    }
+    await until(() => tries === 9)
+    expect(d.sleeps.map((s) => s.ms)).toEqual([500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000])
+    expect(d.lines[0]).toBe('warn box: SOURCE_UNREACHABLE PostgreSQL at db:1 is down. Trying again in 500 ms.')
+    d.signal('SIGTERM')
+    await d.done
+  })
+
+  it('ends a pause between two tries at a signal', async () => {
+    const d = daemon({ only: { start: () => Promise.reject(new OutriderError('SOURCE_UNREACHABLE', 'x', { retryable: true })) } })
+    await until(() => d.sleeps.length === 1)
+    d.signal('SIGTERM')
+    expect(await d.done).toMatchObject({ signal: 'SIGTERM', error: null })
+    expect(d.relays[0]?.calls.filter((c) => c === 'start')).toHaveLength(1)
+  })
+
+  it('ends when a relay can not start, with its error', async () => {
+    const error = new OutriderError('SCHEMA_MISSING', 'No table.', { hint: 'npx outrider migrate' })
+    const d = daemon({ only: { start: () => Promise.reject(error) } })
+    expect(await d.done).toMatchObject({ signal: null, error })
+    expect(d.lines).toContain('error SCHEMA_MISSING No table. npx outrider migrate Stopping.')
+  })
+
+  it('ends when one relay fails later, and stops the others within the grace time', async () => {
+    const d = daemon({ orders: {}, bills: { stop: (relay) => Promise.resolve(relay.emit(stopped(0))) } })
+    expect(d.made).toEqual(['box/orders', 'box/bills'])
+    const error = new OutriderError('SEQUENCE_RESET', 'x')
+    d.relays[0]?.emit({ name: 'relay.failed', relay: 'x', error })
+    expect(await d.done).toMatchObject({ signal: null, error, relays: [{ name: 'box/orders' }, { name: 'box/bills', unsettled: 0 }] })
+    expect(d.relays[1]?.calls).toContain('stop 1000')
+  })
+})
