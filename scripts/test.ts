@@ -1,11 +1,10 @@
 // `npm test`: every check of the repository, then every test. The last line is the count, which CI reads.
 // `npm test -- test/unit/x.test.ts` runs only those test files.
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { sweepFolders } from '../servers/folder.ts'
+import { createFolder, removeFolder, sweepFolders } from '../servers/folder.ts'
 import { processesLeft } from '../test/setup/processes-left.ts'
 import type { RunCounts } from '../test/setup/reality-reporter.ts'
 import { packTarball, type Tarball } from './package.ts'
@@ -13,7 +12,7 @@ import { packTarball, type Tarball } from './package.ts'
 const root = fileURLToPath(new URL('../', import.meta.url))
 const filters = process.argv.slice(2)
 const runId = `${process.pid}-${Date.now().toString(36)}`
-const work = mkdtempSync(join(tmpdir(), 'outrider-test-'))
+const work = createFolder('test')
 const totals = { passed: 0, failed: 0, skipped: 0 }
 
 function note(name: string, complaint: string | null, startedAt: number): void {
@@ -111,7 +110,7 @@ try {
   await checkLeftovers()
 } finally {
   tarball?.remove()
-  rmSync(work, { recursive: true, force: true })
+  removeFolder(work)
 }
 const { passed, failed, skipped } = totals
 process.exitCode = failed === 0 ? 0 : 1

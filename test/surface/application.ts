@@ -1,16 +1,19 @@
 // A user's application: an empty folder in which the packed tarball is installed, as from the registry.
 import { execFile, execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll } from 'vitest'
 import { npmCommand } from '../../scripts/package.ts'
+import { createFolder, removeFolder } from '../../servers/folder.ts'
 import { packedTarball } from '../setup/servers.ts'
 
 const run = promisify(execFile)
-const root = fileURLToPath(new URL('../../', import.meta.url))
+export const root = fileURLToPath(new URL('../../', import.meta.url))
+
+const made: string[] = []
+afterAll(() => made.forEach(removeFolder))
 
 export interface Application {
   readonly folder: string
@@ -21,8 +24,8 @@ export interface Application {
 
 /** `packages` are those of our own development dependencies that the application has as well. */
 export async function createApplication(packages: readonly string[] = []): Promise<Application> {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'outrider-application-')))
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = realpathSync(createFolder('application'))
+  made.push(folder)
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'application', private: true }))
   const [command, ...args] = npmCommand()
   const flags = ['install', '--offline', '--no-audit', '--no-fund', '--legacy-peer-deps', '--loglevel=error']

@@ -7,16 +7,17 @@ import { listedNames } from './exported-names.ts'
 
 const ENTRY = `
   import { createOutbox, defineEvents, event, isOutriderError } from 'outrider'
-  import { migrate } from 'outrider/postgres'
+  import { postgres } from 'outrider/postgres'
   import { kafka, partitionFor } from 'outrider/kafka'
   ${Object.keys(listedNames())
     .map((path, index) => `import * as all${index} from '${path.replace('.', 'outrider')}'`)
     .join('\n')}
   const events = defineEvents({ OrderPlaced: event({ aggregate: 'order', key: (e) => e.orderId, topic: 'orders' }) })
   createOutbox({ events })
+  const clock = { now: () => performance.now(), wait: () => new Promise(() => {}) }
   const codeOf = (act) => Promise.resolve().then(act).then(() => 'none', (error) => (isOutriderError(error) ? error.code + ': ' + error.message + ' ' + error.hint : String(error)))
   Promise.all([
-    codeOf(() => migrate({ url: 'postgres://127.0.0.1:1/none' })),
+    codeOf(() => postgres({ url: 'postgres://127.0.0.1:1/none' }).open({ relayId: crypto.randomUUID(), relayName: 'r', clock, report: () => {}, batchSize: 1, maxInFlight: 1 })),
     codeOf(() => kafka({ brokers: ['127.0.0.1:1'] }).check()),
   ]).then(([database, broker]) => {
     console.log(JSON.stringify({ partition: partitionFor('order-1', 12), database, broker, paths: [${Object.keys(listedNames())

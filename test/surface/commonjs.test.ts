@@ -83,7 +83,7 @@ describePostgres('a CommonJS application', () => {
       async function main() {
         const client = new Client({ connectionString: process.env.DATABASE_URL })
         await client.connect()
-        await migrate({ url: process.env.DATABASE_URL })
+        await migrate(client)
         await client.query('create table orders (id text primary key)')
         for (const [id, end] of [['o-1', 'commit'], ['o-2', 'rollback']]) {
           await client.query('begin')

@@ -66,11 +66,15 @@ describe('a strict application that checks its libraries', () => {
   test.each([
     ['5.9', 'typescript-5.9/bin/tsc'],
     ['7', 'typescript/bin/tsc'],
-  ])('compiles under TypeScript %s, nodenext, as an ES module and as CommonJS', async (version, program) => {
-    const { stdout } = await application.run(process.execPath, [ownProgram(program), '--version'])
-    expect(stdout).toContain(`Version ${version}.`)
-    await application.run(process.execPath, [ownProgram(program), '-p', '.'])
-  })
+  ])(
+    'compiles under TypeScript %s, nodenext, as an ES module and as CommonJS',
+    async (version, program) => {
+      const { stdout } = await application.run(process.execPath, [ownProgram(program), '--version'])
+      expect(stdout).toContain(`Version ${version}.`)
+      await application.run(process.execPath, [ownProgram(program), '-p', '.'])
+    },
+    120_000,
+  )
 
   test('a mistake is found, so the cases above could fail', async () => {
     application.write('mistake.mts', `import { createOutbox } from 'outrider'\ncreateOutbox(1)`)
