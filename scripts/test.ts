@@ -90,7 +90,7 @@ async function runTests(tarball: Tarball | undefined): Promise<void> {
 
 async function checkLeftovers(): Promise<void> {
   const startedAt = performance.now()
-  const left = [...(await processesLeft(runId)), ...sweepFolders().map((path) => `the folder ${path}`)]
+  const left = [...(await processesLeft(runId)), ...sweepFolders(runId).map((path) => `the folder ${path}`)]
   note('nothing is left behind', left.length === 0 ? null : left.join('\n'), startedAt)
 }
 

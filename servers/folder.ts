@@ -14,7 +14,8 @@ export function createFolder(kind: string): string {
   guard()
   const path = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-${kind}-`))
   chmodSync(path, 0o711)
-  writeFileSync(join(path, 'owner'), startedAt(process.pid))
+  const owner: Owner = { startedAt: startedAt(process.pid), run: process.env.OUTRIDER_TEST_RUN ?? '' }
+  writeFileSync(join(path, 'owner.json'), JSON.stringify(owner))
   owned.add(path)
   return path
 }
@@ -24,13 +25,22 @@ export function removeFolder(path: string): void {
   owned.delete(path)
 }
 
-/** Removes the folders whose owner is dead. Returns their paths. */
-export function sweepFolders(): string[] {
+interface Owner {
+  /** Of the process, because its number is given to another one some day. */
+  readonly startedAt: string
+  /** The test run that it belongs to, if any. */
+  readonly run: string
+}
+
+/** Removes the folders whose owner is dead. Returns those that belonged to the test run `run`. */
+export function sweepFolders(run?: string): string[] {
   return foldersLeft().filter((path) => {
     const pid = Number(new RegExp(`${PREFIX}(\\d+)-`).exec(path)?.[1])
-    if (isAlive(pid) && startedAt(pid) === readOwner(path)) return false
+    const owner = readOwner(path)
+    // A folder that has just been made has no note of its owner yet.
+    if (isAlive(pid) && (owner === null || startedAt(pid) === owner.startedAt)) return false
     rmSync(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
-    return true
+    return owner !== null && owner.run === run
   })
 }
 
@@ -39,11 +49,11 @@ const foldersLeft = (): string[] =>
     .filter((name) => new RegExp(`^${PREFIX}\\d+-[a-z]+-`).test(name))
     .map((name) => join(tmpdir(), name))
 
-function readOwner(path: string): string {
+function readOwner(path: string): Owner | null {
   try {
-    return readFileSync(join(path, 'owner'), 'utf8')
+    return JSON.parse(readFileSync(join(path, 'owner.json'), 'utf8')) as Owner
   } catch {
-    return 'unknown'
+    return null
   }
 }
 

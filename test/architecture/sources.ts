@@ -1,6 +1,5 @@
 // What the architecture checks look at: the repository's own files, and what each of them imports.
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import * as ts from 'typescript-5.9'
@@ -21,19 +20,19 @@ export interface Import {
   readonly kind: 'static' | 'type' | 'dynamic' | 'computed'
 }
 
-/** Every file that is, or is about to be, part of the repository. */
-export function repositoryFiles(): SourceFile[] {
-  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' })
-  return listed
-    .split('\n')
-    .filter((path) => path !== '')
-    .flatMap((path) => {
-      const text = readText(path)
-      return text === null ? [] : [{ path, text }]
-    })
+const NOT_OURS = new Set(['.git', 'node_modules', 'dist', '.cache', 'coverage'])
+
+/** Every text file of the repository. */
+export function repositoryFiles(folder = ''): SourceFile[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+    if (entry.isDirectory()) return NOT_OURS.has(entry.name) ? [] : repositoryFiles(path)
+    const text = entry.isFile() ? readText(path) : null
+    return text === null ? [] : [{ path, text }]
+  })
 }
 
-/** Null for a file that was deleted, or isn't text. */
+/** Null for a file that isn't text, or has just been removed. */
 function readText(path: string): string | null {
   try {
     const text = readFileSync(join(root, path), 'utf8')

@@ -101,14 +101,14 @@ async function prepare(): Promise<Application> {
   return application
 }
 
-describeLine('snippets marked run', () => {
-  const run = async (file: string): Promise<unknown> => {
-    const application = await (ready ??= prepare())
-    const { url } = await createTestDatabase()
-    const env = { DATABASE_URL: url, KAFKA_BROKERS: (await kafkaBrokers()).join(',') }
-    return application.run(process.execPath, ['run.js', join(application.folder, file)], env)
-  }
+async function run(file: string): Promise<unknown> {
+  const application = await (ready ??= prepare())
+  const { url } = await createTestDatabase()
+  const env = { DATABASE_URL: url, KAFKA_BROKERS: (await kafkaBrokers()).join(',') }
+  return application.run(process.execPath, ['run.js', join(application.folder, file)], env)
+}
 
+describeLine('snippets marked run', () => {
   test('there is at least one', () => {
     expect(snippets.filter((snippet) => snippet.run).length).toBeGreaterThan(0)
   })
