@@ -1,0 +1,5 @@
+export type { Drained } from './drain.ts'
+export type { Logger } from './logger.ts'
+export type { PausePoint, Pauses, RelayOptions } from './options.ts'
+export { createRelay } from './relay.ts'
+export type { Relay, RelayState } from './relay.ts'
