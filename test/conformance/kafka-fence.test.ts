@@ -43,26 +43,26 @@ afterEach(async () => {
 
 const values = (from: number, to: number): string[] => Array.from({ length: to - from + 1 }, (_, i) => `m${from + i}`)
 
+/** m1 and m2 are stored, m3 and m4 are held in the network, then sent again under another fence, and m5 and m6 after them. */
+async function lateRequest(topic: string, next: (publisher: Behind) => Promise<void>): Promise<Behind> {
+  const lane = await openBehind()
+  const batch = messagesOf(6, topic)
+  expect(outcomes(await lane.publish(batch.slice(0, 2)))).toEqual(['accepted', 'accepted'])
+  lane.proxy.set('hold')
+  expect(outcomes(await lane.publish(batch.slice(2, 4)))).toEqual(['unknown NO_ANSWER', 'unknown NO_ANSWER'])
+  expect(lane.proxy.caughtBytes).toBeGreaterThan(100)
+  lane.goPast()
+  await next(lane)
+  expect(outcomes(await lane.publish(batch.slice(2, 4)))).toEqual(['accepted', 'accepted'])
+  expect(outcomes(await lane.publish(batch.slice(4, 6)))).toEqual(['accepted', 'accepted'])
+  await lane.proxy.release()
+  return lane
+}
+
 describeKafka('the fence on a real Kafka', () => {
   beforeAll(async () => {
     brokers = await kafkaBrokers()
   })
-
-  /** m1 and m2 are stored, m3 and m4 are held in the network, then sent again under another fence, and m5 and m6 after them. */
-  async function lateRequest(topic: string, next: (publisher: Behind) => Promise<void>): Promise<Behind> {
-    const lane = await openBehind()
-    const batch = messagesOf(6, topic)
-    expect(outcomes(await lane.publish(batch.slice(0, 2)))).toEqual(['accepted', 'accepted'])
-    lane.proxy.set('hold')
-    expect(outcomes(await lane.publish(batch.slice(2, 4)))).toEqual(['unknown NO_ANSWER', 'unknown NO_ANSWER'])
-    expect(lane.proxy.caughtBytes).toBeGreaterThan(100)
-    lane.goPast()
-    await next(lane)
-    expect(outcomes(await lane.publish(batch.slice(2, 4)))).toEqual(['accepted', 'accepted'])
-    expect(outcomes(await lane.publish(batch.slice(4, 6)))).toEqual(['accepted', 'accepted'])
-    await lane.proxy.release()
-    return lane
-  }
 
   test('late bytes of the epoch before are refused by the broker', async () => {
     const topic = await createTestTopic()

@@ -30,13 +30,13 @@ describeKafka('the Kafka publisher', () => {
     const topic = await createTestTopic({ partitions: 4 })
     const { publish } = await open()
     const batch = messagesOf(200, topic, (n) => ({ key: `k${n % 20}` }))
-    const positions = (await publish(batch)).map((one) => (one.kind === 'accepted' ? one.position : one))
+    const positions = (await publish(batch)).map((one) => (one.kind === 'accepted' ? (one.position ?? '') : one.code))
     const stored = await readTopic(brokers, topic)
     expect(stored).toHaveLength(200)
     expect(new Set(positions).size).toBe(200)
     const at = new Map(stored.map((one) => [`${topic}/${one.partition}/${one.offset}`, one]))
     for (const [i, message] of batch.entries()) {
-      const record = at.get(String(positions[i]))
+      const record = at.get(positions[i] ?? '')
       expect(record?.value?.toString()).toBe(`m${message.seq}`)
       expect(record?.partition).toBe(partitionFor(message.key ?? '', 4))
     }

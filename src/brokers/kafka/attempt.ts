@@ -95,7 +95,10 @@ export async function attempt(state: StreamState, records: readonly WireRecord[]
       const inTime = await call.within(link.produce(request))
       if (inTime === null) {
         // Others wait on this connection too, and as long.
-        if (!call.isAborted) link.destroy()
+        if (!call.isAborted) {
+          link.destroy()
+          tools.cluster.suspect(topic, link.address)
+        }
         return unknown({ code: 'NO_ANSWER', detail: `${textOfAddress(link.address)} gave no answer for ${place} in time` })
       }
       answer = inTime.value

@@ -2,11 +2,11 @@
 // stale; many who ask at once share one request.
 import type { Clock } from '../../core/index.ts'
 import { isOutriderError, OutriderError, textOf } from '../../core/index.ts'
+import type { Brokers } from './brokers.ts'
 import type { Call } from './call.ts'
 import { findingOf, nameOf } from './classify.ts'
-import { Links } from './links.ts'
+import type { Links } from './links.ts'
 import type { KafkaSettings } from './options.ts'
-import { textOfAddress } from './wire.ts'
 import type { Address, Link, MetadataAnswer } from './wire.ts'
 
 export interface Topic {
@@ -27,27 +27,23 @@ const LEAST_PAUSE_MS = 50
 
 export class Cluster {
   readonly #settings: KafkaSettings
+  readonly #brokers: Brokers
   readonly #links: Links
   readonly #clock: Clock
   readonly #topics = new Map<string, Topic>()
   readonly #problems = new Map<string, TopicProblem>()
   readonly #missing = new Map<string, { readonly sinceMs: number; lastMs: number }>()
   readonly #wanted = new Set<string>()
-  #brokers = new Map<number, Address>()
+  readonly #doubtful = new Set<string>()
   #clusterId: string | null = null
   #running: Promise<void> | null = null
   #next: Promise<void> | null = null
-  #turn = 0
 
-  constructor(settings: KafkaSettings, links: Links, clock: Clock) {
+  constructor(settings: KafkaSettings, brokers: Brokers, links: Links, clock: Clock) {
     this.#settings = settings
+    this.#brokers = brokers
     this.#links = links
     this.#clock = clock
-  }
-
-  /** For people: where it was told to begin. */
-  get bootstrap(): string {
-    return this.#settings.bootstrap.map(textOfAddress).join(', ')
   }
 
   /** Number of partitions as far as it is known now; asks for nothing. */
@@ -55,14 +51,23 @@ export class Cluster {
     return this.#topics.get(name)?.leaders.length
   }
 
-  /** The topic as known, asked for when it isn't. An old answer is used, and renewed behind it. */
+  /** The topic as known; asked for when it isn't known, or when its leader gave no answer. What is only old is used, and renewed behind it. */
   async topic(name: string, call: Call): Promise<Topic | TopicProblem> {
     const known = this.#topics.get(name)
-    if (known !== undefined) {
-      if (this.#clock.monotonicMs() - known.askedAtMs > this.#settings.metadataMaxAgeMs) this.refresh(name).catch(() => {})
-      return known
+    if (known === undefined) return this.renewed(name, call)
+    if (this.#doubtful.has(name)) {
+      const renewed = await this.renewed(name, call)
+      // Nobody could say: the leader that was is the best guess.
+      return 'leaders' in renewed || renewed.kind !== 'unreachable' ? renewed : known
     }
-    return this.renewed(name, call)
+    if (this.#clock.monotonicMs() - known.askedAtMs > this.#settings.metadataMaxAgeMs) this.refresh(name).catch(() => {})
+    return known
+  }
+
+  /** The topic's leader at this address gave no answer in time: another may lead by now. */
+  suspect(name: string, address: Address): void {
+    this.#doubtful.add(name)
+    this.#brokers.suspect(address)
   }
 
   /** The topic after a new question to the brokers. */
@@ -87,7 +92,7 @@ export class Cluster {
   /** A connection to the partition's leader; null when there is no leader now. Rejects when it can't be reached. */
   async leader(name: string, partition: number, slot: number): Promise<Link | null> {
     const leader = this.#topics.get(name)?.leaders[partition]
-    const address = leader === undefined ? undefined : this.#brokers.get(leader)
+    const address = leader === undefined ? undefined : this.#brokers.addressOf(leader)
     return address === undefined ? null : this.#links.get(address, slot)
   }
 
@@ -95,35 +100,6 @@ export class Cluster {
     if (this.#clusterId === null) await this.refresh(null)
     if (this.#clusterId === null) throw new OutriderError('BROKER_INCOMPATIBLE', 'The Kafka cluster has no id. Nothing was sent.')
     return this.#clusterId
-  }
-
-  /** A connection to any broker. Rejects with BROKER_UNREACHABLE naming the addresses when none answers. */
-  async anyone(): Promise<Link> {
-    const open = this.#links.open()
-    const link = open[this.#turn++ % Math.max(1, open.length)]
-    if (link !== undefined) return link
-    const tried = new Map<string, unknown>()
-    const known = [...this.#brokers.values(), ...this.#settings.bootstrap]
-    for (let i = 0; i < known.length; i++) {
-      const address = known[(i + this.#turn) % known.length]
-      if (address === undefined || tried.has(textOfAddress(address))) continue
-      try {
-        return await this.#links.get(address, 0)
-      } catch (error) {
-        if (isOutriderError(error, 'CLOSED') || isOutriderError(error, 'DRIVER_MISSING')) throw error
-        tried.set(textOfAddress(address), error)
-      }
-    }
-    const reasons = [...tried.values()].map(textOf)
-    throw new OutriderError(
-      'BROKER_UNREACHABLE',
-      reasons.length === 1 ? `${reasons[0]}` : `No Kafka broker can be reached. Nothing was sent.\n  ${reasons.join('\n  ')}`,
-      {
-        hint: 'Is the broker up, and are the address, TLS and SASL options right?',
-        retryable: true,
-        cause: [...tried.values()][0],
-      },
-    )
   }
 
   /** Asks again, about `name` and all other topics in use. Joins a question that isn't sent yet. */
@@ -146,32 +122,17 @@ export class Cluster {
   }
 
   async #ask(): Promise<void> {
-    const link = await this.anyone()
     const names = [...this.#wanted]
-    const giveUp = new AbortController()
-    try {
-      const answer = await Promise.race([
-        link.metadata(names),
-        this.#clock.sleep(this.#settings.connectTimeoutMs, giveUp.signal).then(() => {
-          throw new Error(`no answer within ${this.#settings.connectTimeoutMs} ms`)
-        }),
-      ])
-      this.#take(answer, names)
-    } catch (error) {
-      link.destroy()
-      throw new OutriderError('BROKER_UNREACHABLE', `Kafka at ${textOfAddress(link.address)} didn't say who leads: ${textOf(error)}`, {
-        retryable: true,
-        cause: error,
-      })
-    } finally {
-      giveUp.abort()
-    }
+    // A publish that waits for the answer should have time to hear from another broker, and to publish.
+    const { connectTimeoutMs, publishTimeoutMs } = this.#settings
+    const patienceMs = Math.min(connectTimeoutMs, Math.max(500, publishTimeoutMs / 4))
+    this.#take(await this.#brokers.ask((link) => link.metadata(names), patienceMs), names)
   }
 
   #take(answer: MetadataAnswer, names: readonly string[]): void {
     const now = this.#clock.monotonicMs()
     this.#clusterId = answer.clusterId
-    this.#brokers = new Map(answer.brokers.map((one) => [one.nodeId, { host: one.host, port: one.port }]))
+    this.#brokers.know(answer.brokers)
     const told = new Map(answer.topics.map((one) => [one.name, one]))
     for (const name of names) {
       const topic = told.get(name)
@@ -180,6 +141,7 @@ export class Cluster {
         const leaders = Array.from<number>({ length: topic.partitions.length }).fill(-1)
         for (const one of topic.partitions) leaders[one.index] = one.leader
         this.#topics.set(name, { leaders, askedAtMs: now })
+        this.#doubtful.delete(name)
         this.#problems.delete(name)
         this.#missing.delete(name)
       } else this.#note(name, code, now)
@@ -198,7 +160,7 @@ export class Cluster {
       this.#problems.set(name, {
         kind: 'missing',
         code: 'UNKNOWN_TOPIC',
-        detail: `topic ${name} doesn't exist on ${this.bootstrap} (cluster ${this.#clusterId ?? 'unknown'})`,
+        detail: `topic ${name} doesn't exist on ${this.#brokers.bootstrap} (cluster ${this.#clusterId ?? 'unknown'})`,
       })
     } else {
       const kind = finding === 'topicRefused' ? 'refused' : finding === 'forbidden' ? 'forbidden' : 'stale'

@@ -1,12 +1,12 @@
 // Hands out the lanes' identities: the same producer id with the next epoch, or a new id where the old one is of no use.
-import { isOutriderError, OutriderError, textOf } from '../../core/index.ts'
+import { OutriderError } from '../../core/index.ts'
 import type { Clock } from '../../core/index.ts'
+import type { Brokers } from './brokers.ts'
 import { Call } from './call.ts'
 import { findingOf, nameOf } from './classify.ts'
 import type { Cluster } from './cluster.ts'
 import { decodeFence, encodeFence, LAST_EPOCH } from './fence.ts'
 import { textOfAddress } from './wire.ts'
-import type { Link } from './wire.ts'
 
 /** What the publisher asks of a broker: Produce 11, Metadata 12, InitProducerId 5. */
 const needed: readonly (readonly [name: string, key: number, version: number])[] = [
@@ -19,13 +19,15 @@ const MAX_SPENT = 1_000
 
 export class Identities {
   readonly #cluster: Cluster
+  readonly #brokers: Brokers
   readonly #clock: Clock
   readonly #timeoutMs: number
   readonly #spent = new Set<bigint>()
   #isCompatible = false
 
-  constructor(cluster: Cluster, clock: Clock, timeoutMs: number) {
+  constructor(cluster: Cluster, brokers: Brokers, clock: Clock, timeoutMs: number) {
     this.#cluster = cluster
+    this.#brokers = brokers
     this.#clock = clock
     this.#timeoutMs = timeoutMs
   }
@@ -66,13 +68,19 @@ export class Identities {
     } finally {
       call.end()
     }
-    throw unreachable(`Kafka at ${this.#cluster.bootstrap} gave no answer within ${this.#timeoutMs} ms. Nothing was sent.`)
+    throw new OutriderError(
+      'BROKER_UNREACHABLE',
+      `Kafka at ${this.#brokers.bootstrap} gave no answer within ${this.#timeoutMs} ms. Nothing was sent.`,
+      {
+        hint: 'Is the broker up, and are the address, TLS and SASL options right?',
+        retryable: true,
+      },
+    )
   }
 
   async #compatible(): Promise<void> {
     if (this.#isCompatible) return
-    const link = await this.#cluster.anyone()
-    const versions = await answerOf(link, link.apiVersions())
+    const { versions, address } = await this.#brokers.ask(async (link) => ({ versions: await link.apiVersions(), address: link.address }))
     const lacking = needed.filter(([, key, version]) => {
       const range = versions.get(key)
       return range === undefined || range.min > version || range.max < version
@@ -83,7 +91,7 @@ export class Identities {
       )
       throw new OutriderError(
         'BROKER_INCOMPATIBLE',
-        `Kafka at ${textOfAddress(link.address)} doesn't speak ${list.join(', ')}. Nothing was sent.`,
+        `Kafka at ${textOfAddress(address)} doesn't speak ${list.join(', ')}. Nothing was sent.`,
         {
           hint: 'Outrider needs Kafka 3.9 or later.',
         },
@@ -94,38 +102,16 @@ export class Identities {
 
   async #newId(call: Call): Promise<bigint> {
     for (let tries = 0; ; tries++) {
-      const link = await this.#cluster.anyone()
-      const answer = await answerOf(link, link.initProducerId())
+      const { answer, address } = await this.#brokers.ask(async (link) => ({ answer: await link.initProducerId(), address: link.address }))
       if (answer.errorCode === 0) return answer.producerId
-      const name = nameOf(answer.errorCode)
+      const refusal = `Kafka at ${textOfAddress(address)} gives no producer id: ${nameOf(answer.errorCode)}. Nothing was sent.`
       if (findingOf(answer.errorCode) === 'forbidden') {
-        throw new OutriderError(
-          'BROKER_FORBIDDEN',
-          `Kafka at ${textOfAddress(link.address)} gives no producer id: ${name}. Nothing was sent.`,
-          {
-            hint: 'Grant the principal WRITE on the topics, or IDEMPOTENT_WRITE on the cluster.',
-          },
-        )
+        throw new OutriderError('BROKER_FORBIDDEN', refusal, {
+          hint: 'Grant the principal WRITE on the topics, or IDEMPOTENT_WRITE on the cluster.',
+        })
       }
-      if (call.leftMs === 0) throw unreachable(`Kafka at ${textOfAddress(link.address)} gives no producer id: ${name}. Nothing was sent.`)
+      if (call.leftMs === 0) throw new OutriderError('BROKER_UNREACHABLE', refusal, { retryable: true })
       await call.pause(Math.min(20 * 2 ** Math.min(tries, 6), 500))
     }
   }
-}
-
-async function answerOf<T>(link: Link, asked: Promise<T>): Promise<T> {
-  try {
-    return await asked
-  } catch (error) {
-    if (isOutriderError(error)) throw error
-    throw unreachable(`Kafka at ${textOfAddress(link.address)} can't be reached: ${textOf(error)}. Nothing was sent.`, error)
-  }
-}
-
-function unreachable(message: string, cause?: unknown): OutriderError {
-  return new OutriderError('BROKER_UNREACHABLE', message, {
-    hint: 'Is the broker up, and are the address, TLS and SASL options right?',
-    retryable: true,
-    cause,
-  })
 }

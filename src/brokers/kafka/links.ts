@@ -35,7 +35,7 @@ export class Links {
   /** Rejects when the broker can't be reached; nothing was sent then. */
   async get(address: Address, slotNumber: number): Promise<Link> {
     if (this.isClosed) throw new OutriderError('CLOSED', 'The Kafka publisher is closed. Nothing was sent.')
-    const key = `${textOfAddress(address)}#${slotNumber}`
+    const key = keyOf(address, slotNumber)
     let slot = this.#slots.get(key)
     if (slot === undefined) {
       slot = { link: null, connecting: null, failure: null, failures: 0, retryAtMs: 0 }
@@ -49,9 +49,9 @@ export class Links {
     return slot.connecting
   }
 
-  /** All that are open now. */
-  open(): Link[] {
-    return [...this.#slots.values()].flatMap((slot) => (slot.link?.isOpen === true ? [slot.link] : []))
+  /** Ends a connection; the next `get` makes another. */
+  drop(address: Address, slotNumber: number): void {
+    this.#slots.get(keyOf(address, slotNumber))?.link?.destroy()
   }
 
   close(): void {
@@ -90,6 +90,10 @@ export class Links {
       slot.connecting = null
     }
   }
+}
+
+function keyOf(address: Address, slotNumber: number): string {
+  return `${textOfAddress(address)}#${slotNumber}`
 }
 
 /** The innermost cause says why; the outer ones only that it failed. */

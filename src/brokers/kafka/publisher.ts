@@ -2,6 +2,7 @@
 import { OutriderError } from '../../core/index.ts'
 import type { Clock, Message, PublishContext, Publisher, Verdict } from '../../core/index.ts'
 import { problemOf } from './attempt.ts'
+import { Brokers } from './brokers.ts'
 import { Call } from './call.ts'
 import { Cluster } from './cluster.ts'
 import type { Topic, TopicProblem } from './cluster.ts'
@@ -25,8 +26,9 @@ interface Placed {
 
 export function createKafkaPublisher(settings: KafkaSettings, wire: Wire, clock: Clock): Publisher {
   const links = new Links(wire, clock, Math.min(settings.connectTimeoutMs, settings.publishTimeoutMs))
-  const cluster = new Cluster(settings, links, clock)
-  const identities = new Identities(cluster, clock, settings.publishTimeoutMs)
+  const brokers = new Brokers(settings, links, clock)
+  const cluster = new Cluster(settings, brokers, links, clock)
+  const identities = new Identities(cluster, brokers, clock, Math.max(settings.publishTimeoutMs, 2 * settings.connectTimeoutMs))
   const shared: Shared = {
     settings,
     cluster,
@@ -34,7 +36,7 @@ export function createKafkaPublisher(settings: KafkaSettings, wire: Wire, clock:
     pauses: new WeakMap(),
     isClosed: () => links.isClosed,
     spend: (producerId) => identities.spend(producerId),
-    sizes: new SizeLimits(settings.maxRequestBytes, settings.compression !== 'none', cluster, clock),
+    sizes: new SizeLimits(settings.maxRequestBytes, settings.compression !== 'none', brokers, clock),
   }
   const lanes = new Map<number, Lane>()
 

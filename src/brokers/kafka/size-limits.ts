@@ -1,7 +1,7 @@
 // The largest batch that a topic takes, in bytes on the wire: the publisher's own limit, and the topic's as soon as a refusal made it worth asking for.
 import type { Clock, Refused } from '../../core/index.ts'
 import type { Call } from './call.ts'
-import type { Cluster } from './cluster.ts'
+import type { Brokers } from './brokers.ts'
 
 /** An operator may raise a topic's limit and then send a failed message again. */
 const LEARNED_FOR_MS = 1_000
@@ -9,14 +9,14 @@ const LEARNED_FOR_MS = 1_000
 export class SizeLimits {
   readonly #own: number
   readonly #isCompressed: boolean
-  readonly #cluster: Cluster
+  readonly #brokers: Brokers
   readonly #clock: Clock
   readonly #learned = new Map<string, { readonly bytes: number; readonly untilMs: number }>()
 
-  constructor(own: number, isCompressed: boolean, cluster: Cluster, clock: Clock) {
+  constructor(own: number, isCompressed: boolean, brokers: Brokers, clock: Clock) {
     this.#own = own
     this.#isCompressed = isCompressed
-    this.#cluster = cluster
+    this.#brokers = brokers
     this.#clock = clock
   }
 
@@ -33,7 +33,7 @@ export class SizeLimits {
     // The broker measures what is compressed; before that nobody knows.
     if (this.#isCompressed) return false
     try {
-      const answer = await call.within(this.#cluster.anyone().then((link) => link.topicLimit(topic)))
+      const answer = await call.within(this.#brokers.ask((link) => link.topicLimit(topic)))
       const limit = answer?.value ?? null
       if (limit === null || bytes <= limit) return false
       this.#learned.set(topic, { bytes: limit, untilMs: this.#clock.monotonicMs() + LEARNED_FOR_MS })
