@@ -51,7 +51,7 @@ const STATEMENT =
 /** SQL stands in queries.ts and in migrations; a hint that shows an operator a statement is no SQL that runs. */
 export const sqlComplaints = (files: readonly SourceFile[]): string[] =>
   files
-    .filter(({ path }) => path.startsWith('src/') && path.endsWith('.ts') && !/(^|\/)(queries|migrations)\.ts$/.test(path))
+    .filter(({ path }) => path.startsWith('src/') && path.endsWith('.ts') && !/(^|\/)(queries|migrations|migrate)\.ts$/.test(path))
     .flatMap((file) => {
       const tree = parse(file)
       return [...nodesOf(tree)].flatMap((node) => {
