@@ -1,13 +1,14 @@
 // The life of a relay process: start all relays, wait for a signal or a failure, stop within the grace time.
 import type { LoadedConfig, RelayPlan } from '../config/load.ts'
-import { isOutriderError, textOf, type Clock, type RelayEvent } from '../core/index.ts'
-import { reason } from './describe.ts'
+import { textOf, type Clock, type RelayEvent } from '../core/index.ts'
 import type { Logger } from './logger.ts'
 
 /** The part of a relay that the process needs. */
 export interface DaemonRelay {
-  start(): Promise<unknown>
-  stop(options: { readonly graceMs: number }): Promise<unknown>
+  /** Rejects when it can't go on by itself; it has reported `relay.failed` then. */
+  readonly done: Promise<void>
+  start(): Promise<void>
+  stop(options: { readonly graceMs: number }): Promise<{ readonly unsettled: number }>
   subscribe(subscriber: (event: RelayEvent) => void): unknown
 }
 
@@ -34,20 +35,17 @@ export interface DaemonResult {
   readonly relays: readonly { readonly name: string; readonly delivered: number; readonly unsettled: number | null }[]
 }
 
-type End = { readonly signal: string } | { readonly error: Error; readonly told: boolean }
+type End = { readonly signal: string } | { readonly error: Error }
 
-const firstPauseMs = 500
-const longestPauseMs = 15_000
 /** A stop that hangs beyond the grace time is given up this much later. */
 const overtimeMs = 500
 
 /** Resolves when all relays have stopped, or when the grace time is over. */
 export async function runDaemon(options: DaemonOptions): Promise<DaemonResult> {
   const { config, logger, clock } = options
-  const stopping = new AbortController()
   let end!: (how: End) => void
   const ended = new Promise<End>((resolve) => (end = resolve))
-  const running = config.relays.map((plan) => new Running(plan, options, stopping.signal, (error, told) => end({ error, told })))
+  const running = config.relays.map((plan) => new Running(plan, options))
   // Neither a promise nor a signal keeps a process alive.
   const alive = setInterval(() => undefined, 2 ** 30)
   let signals = 0
@@ -63,10 +61,9 @@ export async function runDaemon(options: DaemonOptions): Promise<DaemonResult> {
     }
   })
   try {
-    for (const relay of running) void relay.start()
+    for (const relay of running)
+      void relay.run().catch((error: unknown) => end({ error: error instanceof Error ? error : new Error(textOf(error)) }))
     const how = await ended
-    stopping.abort()
-    if ('error' in how && !how.told) logger.say('error', `${reason(how.error)} Stopping.`, { error: how.error })
     const clean = await Promise.race([
       Promise.all(running.map(async (relay) => await relay.stop(config.graceMs))).then((all) => all.every(Boolean)),
       clock.sleep(config.graceMs + overtimeMs).then(() => false),
@@ -88,56 +85,38 @@ export async function runDaemon(options: DaemonOptions): Promise<DaemonResult> {
 class Running {
   readonly #relay: DaemonRelay
   readonly #name: string
-  readonly #options: DaemonOptions
-  readonly #stopping: AbortSignal
-  readonly #failed: (error: Error, told: boolean) => void
+  readonly #logger: Logger
   #delivered = 0
   #unsettled: number | null = null
 
-  constructor(plan: RelayPlan, options: DaemonOptions, stopping: AbortSignal, failed: (error: Error, told: boolean) => void) {
+  constructor(plan: RelayPlan, options: DaemonOptions) {
     this.#name = plan.name === null ? options.name : `${options.name}/${plan.name}`
+    this.#logger = options.logger
     this.#relay = options.makeRelay(plan, this.#name)
-    this.#options = options
-    this.#stopping = stopping
-    this.#failed = failed
-    this.#relay.subscribe((event) => this.#heard(event))
+    this.#relay.subscribe((event) => {
+      this.#logger.event(this.#name, event)
+      if (event.name === 'settle.done') this.#delivered += event.messages - event.lost
+    })
   }
 
-  /** Tries until it has started: a server that is down now may come back. */
-  async start(): Promise<void> {
-    const { logger, clock } = this.#options
-    for (let pauseMs = firstPauseMs; !this.#stopping.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-      try {
-        await this.#relay.start()
-        return
-      } catch (error) {
-        if (this.#stopping.aborted) return
-        if (!isOutriderError(error) || !error.retryable)
-          return this.#failed(error instanceof Error ? error : new Error(textOf(error)), false)
-        logger.say('warn', `${this.#name}: ${reason(error)} Trying again in ${pauseMs} ms.`, { error })
-        await clock.sleep(pauseMs, this.#stopping)
-      }
-    }
+  /** Rejects when the relay can't go on by itself. A server that is down is no such reason: the relay tries again for ever. */
+  async run(): Promise<void> {
+    await this.#relay.start()
+    await this.#relay.done
   }
 
+  /** @returns was everything settled? */
   async stop(graceMs: number): Promise<boolean> {
     try {
-      await this.#relay.stop({ graceMs })
-      return (this.#unsettled ?? 0) === 0
+      this.#unsettled = (await this.#relay.stop({ graceMs })).unsettled
+      return this.#unsettled === 0
     } catch (error) {
-      this.#options.logger.say('warn', `${this.#name}: the stop went wrong: ${textOf(error)}`)
+      this.#logger.say('warn', `${this.#name}: the stop went wrong: ${textOf(error)}`)
       return false
     }
   }
 
   summary(): { name: string; delivered: number; unsettled: number | null } {
     return { name: this.#name, delivered: this.#delivered, unsettled: this.#unsettled }
-  }
-
-  #heard(event: RelayEvent): void {
-    this.#options.logger.event(this.#name, event)
-    if (event.name === 'settle.done') this.#delivered += event.messages - event.lost
-    if (event.name === 'relay.stopped') this.#unsettled = event.unsettled
-    if (event.name === 'relay.failed') this.#failed(event.error, true)
   }
 }

@@ -4,18 +4,22 @@ import { OutriderError, type Clock, type RelayEvent } from '../../../src/core/in
 import { runDaemon, type DaemonRelay, type DaemonResult } from '../../../src/daemon/daemon.ts'
 
 interface FakeRelay extends DaemonRelay {
+  fail(error: Error): void
   emit(event: RelayEvent): void
   readonly calls: string[]
 }
 interface Script {
   start?: () => Promise<void>
-  stop?: (relay: FakeRelay) => Promise<void>
+  stop?: () => Promise<number>
 }
 
 function fakeRelay(script: Script): FakeRelay {
   const subscribers: ((event: RelayEvent) => void)[] = []
+  let fail!: (error: Error) => void
   const relay: FakeRelay = {
     calls: [],
+    done: new Promise((_, reject) => (fail = reject)),
+    fail: (error) => fail(error),
     emit: (event) => subscribers.forEach((s) => s(event)),
     async start() {
       relay.calls.push('start')
@@ -23,7 +27,7 @@ function fakeRelay(script: Script): FakeRelay {
     },
     async stop({ graceMs }) {
       relay.calls.push(`stop ${graceMs}`)
-      await script.stop?.(relay)
+      return { unsettled: (await script.stop?.()) ?? 0 }
     },
     subscribe: (subscriber) => subscribers.push(subscriber),
   }
@@ -75,7 +79,6 @@ function daemon(scripts: Record<string, Script>, graceMs = 1_000) {
   return { done, relays, lines, exits, sleeps, made, signal: (name: string) => signal(name), listening: () => listening }
 }
 
-const stopped = (unsettled: number): RelayEvent => ({ name: 'relay.stopped', relay: 'x', unsettled })
 const until = async (condition: () => boolean): Promise<void> => {
   for (let i = 0; i < 1_000 && !condition(); i++) await new Promise((resolve) => setImmediate(resolve))
   expect(condition()).toBe(true)
@@ -83,7 +86,7 @@ const until = async (condition: () => boolean): Promise<void> => {
 
 describe('the daemon', () => {
   it('stops at a signal with the grace time, and says what was delivered', async () => {
-    const d = daemon({ only: { stop: (relay) => Promise.resolve(relay.emit(stopped(0))) } })
+    const d = daemon({ only: {} })
     await until(() => d.relays[0]?.calls.includes('start') === true)
     d.relays[0]?.emit({ name: 'settle.done', messages: 7, lost: 2, ms: 1 })
     d.signal('SIGTERM')
@@ -122,7 +125,7 @@ describe('the daemon', () => {
   })
 
   it('is not clean when messages were in flight, or when the stop went wrong', async () => {
-    const one = daemon({ only: { stop: (relay) => Promise.resolve(relay.emit(stopped(3))) } })
+    const one = daemon({ only: { stop: () => Promise.resolve(3) } })
     one.signal('SIGTERM')
     expect(await one.done).toMatchObject({ clean: false, relays: [{ unsettled: 3 }] })
     const two = daemon({ only: { stop: () => Promise.reject(new Error('no')) } })
@@ -130,41 +133,18 @@ describe('the daemon', () => {
     expect(await two.done).toMatchObject({ clean: false })
   })
 
-  it('tries again for ever when a server is down, with growing pauses, and says so', async () => {
-    let tries = 0
-    const unreachable = new OutriderError('SOURCE_UNREACHABLE', 'PostgreSQL at db:1 is down.', { retryable: true })
-    const d = daemon({ only: { start: () => (++tries < 9 ? Promise.reject(unreachable) : Promise.resolve()) } })
-    for (let i = 0; i < 8; i++) {
-      await until(() => d.sleeps.length > i)
-      d.sleeps[i]?.wake()
-    }
-    await until(() => tries === 9)
-    expect(d.sleeps.map((s) => s.ms)).toEqual([500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000])
-    expect(d.lines[0]).toBe('warn box: SOURCE_UNREACHABLE PostgreSQL at db:1 is down. Trying again in 500 ms.')
-    d.signal('SIGTERM')
-    await d.done
-  })
-
-  it('ends a pause between two tries at a signal', async () => {
-    const d = daemon({ only: { start: () => Promise.reject(new OutriderError('SOURCE_UNREACHABLE', 'x', { retryable: true })) } })
-    await until(() => d.sleeps.length === 1)
-    d.signal('SIGTERM')
-    expect(await d.done).toMatchObject({ signal: 'SIGTERM', error: null })
-    expect(d.relays[0]?.calls.filter((c) => c === 'start')).toHaveLength(1)
-  })
-
   it('ends when a relay can not start, with its error', async () => {
     const error = new OutriderError('SCHEMA_MISSING', 'No table.', { hint: 'npx outrider migrate' })
     const d = daemon({ only: { start: () => Promise.reject(error) } })
     expect(await d.done).toMatchObject({ signal: null, error })
-    expect(d.lines).toContain('error SCHEMA_MISSING No table. npx outrider migrate Stopping.')
+    expect(d.relays[0]?.calls).toEqual(['start', 'stop 1000'])
   })
 
   it('ends when one relay fails later, and stops the others within the grace time', async () => {
-    const d = daemon({ orders: {}, bills: { stop: (relay) => Promise.resolve(relay.emit(stopped(0))) } })
+    const d = daemon({ orders: {}, bills: {} })
     expect(d.made).toEqual(['box/orders', 'box/bills'])
     const error = new OutriderError('SEQUENCE_RESET', 'x')
-    d.relays[0]?.emit({ name: 'relay.failed', relay: 'x', error })
+    d.relays[0]?.fail(error)
     expect(await d.done).toMatchObject({ signal: null, error, relays: [{ name: 'box/orders' }, { name: 'box/bills', unsettled: 0 }] })
     expect(d.relays[1]?.calls).toContain('stop 1000')
   })
