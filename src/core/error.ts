@@ -15,6 +15,7 @@ export type OutriderErrorCode =
   // consume
   | 'DECODE_FAILED'
   | 'INBOX_MISSING'
+  | 'INBOX_BUSY'
   // set-up
   | 'CONFIG_INVALID'
   | 'DRIVER_MISSING'

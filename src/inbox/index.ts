@@ -1,0 +1,5 @@
+export { createInbox } from './inbox.ts'
+export type { Inbox, InboxOptions } from './inbox.ts'
+export type { InboxMessage, KnownMessage, MessageFacts, TombstoneMessage, UnknownMessage } from './message.ts'
+export type { OnceResult } from './once.ts'
+export type { AnyRecord } from './record.ts'

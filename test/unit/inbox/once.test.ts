@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { createMemoryOutbox } from '../../../src/databases/memory/index.ts'
+import { createInbox } from '../../../src/inbox/index.ts'
+import { createOutbox, defineEvents, event } from '../../../src/write/index.ts'
+
+const events = defineEvents({ Billed: event<{ id: string }>({ aggregate: 'bill', key: (e) => e.id }) })
+const outbox = createOutbox({ events })
+const inbox = createInbox({ consumer: 'billing', events })
+const message = { id: 'm1' }
+
+test('in memory: the first is processed, the second is a duplicate, another consumer is its own', async () => {
+  const memory = createMemoryOutbox()
+  const handle = (consumer: string) => memory.transaction((tx) => createInbox({ consumer, events }).once(tx, message, () => 7))
+  expect(await handle('a')).toEqual({ status: 'processed', value: 7 })
+  expect(await handle('a')).toEqual({ status: 'duplicate' })
+  expect(await handle('b')).toEqual({ status: 'processed', value: 7 })
+})
+
+test('in memory: a second one waits for the first, and takes over when it rolls back', async () => {
+  const memory = createMemoryOutbox()
+  const first = memory.begin()
+  const second = memory.begin()
+  expect(await inbox.once(first.tx, message, () => 1)).toMatchObject({ status: 'processed' })
+  const waiting = inbox.once(second.tx, message, () => 2)
+  first.rollback()
+  expect(await waiting).toEqual({ status: 'processed', value: 2 })
+  second.commit()
+})
+
+test('in memory: what a throwing function wrote is undone although the transaction commits', async () => {
+  const memory = createMemoryOutbox()
+  await memory.transaction(async (tx) => {
+    await outbox.write(tx, 'Billed', { id: 'before' })
+    const failing = inbox.once(tx, message, async () => {
+      await outbox.write(tx, 'Billed', { id: 'inside' })
+      throw new Error('no')
+    })
+    await expect(failing).rejects.toThrow('no')
+    await outbox.write(tx, 'Billed', { id: 'after' })
+  })
+  expect(memory.entries().map((entry) => entry.message.key)).toEqual(['before', 'after'])
+  expect(await memory.transaction((tx) => inbox.once(tx, message, () => 'again'))).toMatchObject({ status: 'processed' })
+})
+
+test('a message without an id and a transaction that is none are refused before anything runs', async () => {
+  const memory = createMemoryOutbox()
+  let ran = false
+  const run = (): void => void (ran = true)
+  for (const wrong of [{}, { id: '' }, { id: 7 }, null]) {
+    await expect(memory.transaction((tx) => inbox.once(tx, wrong as never, run))).rejects.toMatchObject({ code: 'USAGE' })
+  }
+  await expect(inbox.once({}, message, run)).rejects.toMatchObject({ code: 'UNKNOWN_EXECUTOR' })
+  expect(ran).toBe(false)
+})
