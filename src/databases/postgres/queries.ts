@@ -131,6 +131,17 @@ shrunk as (
   where g.lane = d.lane and g.lo = d.lo and pos.lane = d.lane)
 select lane, ctid::text from pos`
 
+// --- clean-up -----------------------------------------------------------------------------------------------
+
+/**
+ * Deletes what is settled of $1, numbers of rows. Rides on the primary key. Position and gap rows are looked at in the statement that
+ * deletes, in one snapshot: read before it, they could miss a message that the position has passed since.
+ */
+export const deleteSettledRows = (n: Names) => `
+delete from ${n.outbox} o
+where o.seq = any($1::bigint[]) and o.seq <= (select min(upto) from ${n.of('position')})
+  and not exists (select from ${n.of('gap')} g where o.seq between g.lo and g.hi)`
+
 // --- ownership ----------------------------------------------------------------------------------------------
 
 /**
