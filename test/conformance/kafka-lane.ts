@@ -23,9 +23,8 @@ export async function openPublisher(
   { lanes = 1, map, wire }: { lanes?: number; map?: (address: Address) => Address; wire?: Wire } = {},
 ): Promise<TestPublisher> {
   const settings = settingsOf(options)
-  const real = wire ?? createWire({ ...settings, requestTimeoutMs: settings.publishTimeoutMs + 1_000 })
-  const mapped: Wire = map === undefined ? real : { connect: (address, ms, signal) => real.connect(map(address), ms, signal) }
-  const publisher = createKafkaPublisher(settings, mapped, systemClock)
+  const real = wire ?? createWire({ ...settings, requestTimeoutMs: settings.publishTimeoutMs + 1_000 }, map)
+  const publisher = createKafkaPublisher(settings, real, systemClock)
   const stored = new Map<number, Uint8Array>()
   const test: TestPublisher = {
     publisher,

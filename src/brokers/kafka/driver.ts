@@ -22,13 +22,17 @@ export interface DriverOptions {
 const TOPIC_RESOURCE = 2
 const ALL_REPLICAS = -1
 
-/** Loads the library at the first connection, not before. */
-export function createWire(options: DriverOptions): Wire {
+/**
+ * Loads the library at the first connection, not before.
+ *
+ * @param reach where a broker's address is reached from here, when it isn't the address itself
+ */
+export function createWire(options: DriverOptions, reach: (address: Address) => Address = (address) => address): Wire {
   let library: Promise<Library> | null = null
   return {
     async connect(address, timeoutMs, signal) {
       library ??= load()
-      return open(await library, address, options, timeoutMs, signal)
+      return open(await library, address, reach(address), options, timeoutMs, signal)
     },
   }
 }
@@ -48,7 +52,14 @@ async function load(): Promise<Library> {
   }
 }
 
-async function open(library: Library, address: Address, options: DriverOptions, timeoutMs: number, signal: AbortSignal): Promise<Link> {
+async function open(
+  library: Library,
+  address: Address,
+  at: Address,
+  options: DriverOptions,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Link> {
   const settings: ConnectionOptions = {
     connectTimeout: timeoutMs,
     requestTimeout: options.requestTimeoutMs,
@@ -75,7 +86,7 @@ async function open(library: Library, address: Address, options: DriverOptions, 
       } else resolve()
     }
     try {
-      void connection.connect(address.host, address.port, done)
+      void connection.connect(at.host, at.port, done)
       connection.socket.on('error', () => {})
     } catch (error) {
       done(error instanceof Error ? error : new Error(String(error)))
