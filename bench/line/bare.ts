@@ -1,6 +1,6 @@
 // The reference: the same line as a bare script. It reads windows, groups them by lane and partition, produces, and moves the
 // positions. No gap rule, no guards, no bounds on memory, no error handling: the least that such a line can cost.
-import pg from 'pg'
+import { Client, type QueryArrayConfig } from 'pg'
 import { Connection, initProducerIdV5, NumericMap, produceV11, type MessageRecord } from '@platformatic/kafka'
 import { partitionFor } from '../../src/brokers/kafka/index.ts'
 import { report, stopwatch, taskOf } from './contestant.ts'
@@ -8,8 +8,8 @@ import { report, stopwatch, taskOf } from './contestant.ts'
 const windowRows = 4_000
 const lanes = 8
 const task = taskOf(process.argv)
-const reading = new pg.Client({ connectionString: task.database })
-const settling = new pg.Client({ connectionString: task.database })
+const reading = new Client({ connectionString: task.database })
+const settling = new Client({ connectionString: task.database })
 await Promise.all([reading.connect(), settling.connect()])
 await settling.query('set synchronous_commit = off')
 const [host, port] = task.brokers[0]!.split(':')
@@ -28,7 +28,7 @@ const window = `select lane, seq, id, aggregate_type, aggregate_id, event_type, 
   select (hashtextextended(aggregate_id collate "C", 0) & 7)::int as lane, * from outrider.outbox where seq > $1 order by seq limit ${windowRows}) w`
 type Row = [lane: string, seq: string, id: string, aggregateType: string, key: string, type: string, payload: string]
 const read = async (from: string): Promise<Row[]> =>
-  (await reading.query({ name: 'window', text: window, values: [from], rowMode: 'array', types } as pg.QueryArrayConfig))
+  (await reading.query({ name: 'window', text: window, values: [from], rowMode: 'array', types } as QueryArrayConfig))
     .rows as unknown as Row[]
 
 async function produce(lane: number, partition: number, messages: MessageRecord[]): Promise<void> {
@@ -40,7 +40,7 @@ async function produce(lane: number, partition: number, messages: MessageRecord[
     sequences: sequence,
     compression: 'none',
   })
-  if (answer.responses[0]!.partitionResponses[0]!.errorCode !== 0) throw new Error('refused')
+  if (typeof answer === 'boolean' || answer.responses[0]!.partitionResponses[0]!.errorCode !== 0) throw new Error('refused')
   sequences[lane]![partition]! += messages.length
 }
 

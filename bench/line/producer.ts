@@ -30,7 +30,7 @@ async function stream(producerId: bigint, partition: number): Promise<void> {
     const sequences = new NumericMap()
     sequences.set(`${task.topic}:${partition}`, n * perRequest)
     const answer = await produceV11.api.async(broker, -1, 5_000, messages, { producerId, producerEpoch: 0, sequences, compression: 'none' })
-    if (answer.responses[0]!.partitionResponses[0]!.errorCode !== 0) throw new Error('refused')
+    if (typeof answer === 'boolean' || answer.responses[0]!.partitionResponses[0]!.errorCode !== 0) throw new Error('refused')
   }
 }
 

@@ -25,6 +25,8 @@ export class Connection {
   readonly #closed = new AbortController()
   /** Statements under way, the oldest first. */
   readonly #waiting = new Set<{ readonly sinceMs: number }>()
+  /** Ends of the last statement of each session. */
+  readonly #turns = new Map<PgSession, Promise<void>>()
   #lost: OutriderError | null = null
   #notified: () => void = () => undefined
 
@@ -91,15 +93,21 @@ export class Connection {
   }
 
   async #run<R>(session: PgSession, query: PgQuery): Promise<R[]> {
-    if (this.#lost !== null) throw this.#lost
     const waiting = { sinceMs: this.#options.clock.monotonicMs() }
     this.#waiting.add(waiting)
+    const before = this.#turns.get(session)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#turns.set(session, promise)
     try {
+      // `pg` wants one statement at a time.
+      await before
+      if (this.#lost !== null) throw this.#lost
       return (await session.query(query)).rows as R[]
     } catch (error) {
       throw this.#lose(sourceError(error, this.#options.address))
     } finally {
       this.#waiting.delete(waiting)
+      resolve()
     }
   }
 

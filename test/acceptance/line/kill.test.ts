@@ -1,0 +1,75 @@
+import { afterEach, expect, it } from 'vitest'
+import { checkDelivery } from '../../../src/testing/checker.ts'
+import type { PausePoint } from '../../../src/relay/index.ts'
+import { createTestDatabase, createTestTopic, describeLine, kafkaBrokers } from '../../setup/index.ts'
+import { drained, startRelay, type RelayProcess } from './fleet.ts'
+import type { RelayTask } from './relay-process.ts'
+import { openShop } from './shop.ts'
+import { delivered } from './topic.ts'
+
+const points: readonly PausePoint[] = ['read', 'accepted', 'settle']
+const lanes = 8
+const maxInFlight = 40
+const kills = Number(process.env['OUTRIDER_TEST_KILLS'] ?? 50)
+const seed = Number(process.env['OUTRIDER_TEST_SEED'] ?? 7)
+
+describeLine('a relay that is killed', () => {
+  const running = new Set<RelayProcess>()
+  afterEach(async () => {
+    await Promise.all([...running].map((relay) => relay.kill()))
+    running.clear()
+  })
+
+  function start(task: RelayTask): RelayProcess {
+    const relay = startRelay(task)
+    running.add(relay)
+    return relay
+  }
+
+  /** Kills one relay after another, each at a point chosen by the seed, while the shop goes on; then lets one finish. */
+  async function killing(times: number, broken: Partial<RelayTask> = {}, only?: PausePoint) {
+    const database = await createTestDatabase()
+    const topic = await createTestTopic({ partitions: 4 })
+    const brokers = await kafkaBrokers()
+    const shop = await openShop(database.url, topic)
+    const task: RelayTask = { database: database.url, brokers, leaseMs: 600, publishTimeoutMs: 300, batchSize: 20, maxInFlight, ...broken }
+    const random = generator(seed)
+    let relay = start(task)
+    for (let kill = 0; kill < times; kill++) {
+      const successor = start(task)
+      relay.arm(only ?? points[Math.floor(random() * points.length)]!)
+      await relay.next('paused')
+      await relay.kill()
+      running.delete(relay)
+      relay = successor
+    }
+    const committed = await shop.stop()
+    await drained(database.url, 30_000)
+    const code = await relay.stop()
+    return { code, figures: checkDelivery(committed, await delivered(brokers, topic)) }
+  }
+
+  it(`loses nothing and keeps the order of each key, killed ${kills} times after a read, after the broker accepted, before the settlement`, async () => {
+    const { code, figures } = await killing(kills)
+    expect(figures).toMatchObject({ lost: 0, ghosts: 0, reordered: 0, lateRepeats: 0 })
+    expect(figures.delivered).toBe(figures.committed)
+    expect(figures.duplicates).toBeLessThanOrEqual(kills * lanes * maxInFlight)
+    expect(code).toBe(0)
+  }, 300_000)
+
+  it('would lose messages if it settled before it published', async () => {
+    const { figures } = await killing(3, { settlesEarly: true }, 'read')
+    expect(figures.lost).toBeGreaterThan(0)
+  }, 60_000)
+})
+
+/** Numbers in [0, 1) that a seed repeats: mulberry32. */
+function generator(start: number): () => number {
+  let state = start
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+  }
+}
