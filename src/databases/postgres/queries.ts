@@ -23,13 +23,15 @@ export const readLayout = (n: Names) => `select schema_version as version from $
 /** Is this the same backend as a moment ago, and which? Asked before anything is set on the session. */
 export const whoAmI = `select pg_backend_pid() as pid, pg_is_in_recovery() as standby, current_setting('server_encoding') as encoding`
 
+/** Whatever a role or a database sets by default, these hold. */
+const prepare = (timeoutMs: number) =>
+  `set row_security = off; set default_transaction_isolation = 'read committed'; set default_transaction_read_only = off; set bytea_output = 'hex'; set timezone = 'UTC'; set datestyle = 'ISO'; set statement_timeout = ${timeoutMs}; set lock_timeout = 0; set idle_session_timeout = 0; set idle_in_transaction_session_timeout = 0`
+
 /** For the session that reads: an asynchronous commit of a position loses nothing, it only repeats. */
-export const prepareReading = (timeoutMs: number) =>
-  `set row_security = off; set synchronous_commit = off; set timezone = 'UTC'; set datestyle = 'ISO'; set statement_timeout = ${timeoutMs}; set idle_in_transaction_session_timeout = 0`
+export const prepareReading = (timeoutMs: number) => `${prepare(timeoutMs)}; set synchronous_commit = off`
 
 /** For the session that owns: a fence or a lease that was lost in a crash would be used twice. */
-export const prepareOwning = (timeoutMs: number) =>
-  `set row_security = off; set synchronous_commit = on; set statement_timeout = ${timeoutMs}`
+export const prepareOwning = (timeoutMs: number) => `${prepare(timeoutMs)}; set synchronous_commit = on`
 
 /** Catalog look-ups by oid. */
 export const readSetup = (n: Names) => `
@@ -146,11 +148,12 @@ where o.seq = any($1::bigint[]) and o.seq <= (select min(upto) from ${n.of('posi
 
 /**
  * Takes free lanes: lease and token change in one transaction. Locks the lease rows taken, skips those that another relay is taking,
- * and waits for a settlement of the lane that is under way. $1 owner, $2 lease ms, $3 most lanes, $4 lanes that it holds already (those of an earlier connection it takes back at once).
+ * and waits for a settlement of the lane that is under way. `crashes` counts take-overs from a relay that gave nothing back; one that
+ * only lost its connection hasn't crashed. $1 owner, $2 lease ms, $3 most lanes, $4 lanes that it holds already (those of an earlier connection it takes back at once).
  */
 export const acquireLanes = (n: Names) => `
 with free as (
-  select lane, owner is not null as abandoned from ${n.of('lease')} where (owner is null or ends_at < ${now} or owner = $1::uuid) and lane <> all($4::int[]) order by lane limit $3::int for update skip locked),
+  select lane, coalesce(owner <> $1::uuid, false) as abandoned from ${n.of('lease')} where (owner is null or ends_at < ${now} or owner = $1::uuid) and lane <> all($4::int[]) order by lane limit $3::int for update skip locked),
 leased as (
   update ${n.of('lease')} l set owner = $1::uuid, ends_at = ${now} + $2::int * interval '1 ms' from free where l.lane = free.lane returning l.lane, free.abandoned)
 update ${n.of('position')} p set token = p.token + 1, crashes = p.crashes + leased.abandoned::int
