@@ -193,11 +193,14 @@ function checkIdentity(row: SetupRow, names: Names): void {
   ].filter(([, stored, here]) => stored !== here)
   if (changed.length === 0) return
   const facts = changed.map(([what, stored, here]) => `${what} ${stored} is now ${here}`).join(', ')
+  const onlySequence = changed.every(([what]) => what === 'sequence file')
   throw new OutriderError(
     'IDENTITY_CHANGED',
-    `This is not the outbox that the positions were made for: ${facts}. It was cloned, restored, upgraded, or its sequence was changed. Nothing was read.`,
+    `This is not the outbox that the positions were made for: ${facts}. ${onlySequence ? 'Its sequence was restarted or altered (TRUNCATE ... RESTART IDENTITY, CACHE)' : 'It was cloned, restored or upgraded'}. Nothing was read.`,
     {
-      hint: `If this database is the one to deliver from now on, and no other relay delivers the same events: ${acceptIdentity(names)}`,
+      hint: onlySequence
+        ? `If its numbers began anew, deliver every row that is there: ${startOver(names)}\n  If they go on where they were: ${acceptIdentity(names)}`
+        : `If this database is the one to deliver from now on, and no other relay delivers the same events: ${acceptIdentity(names)}`,
     },
   )
 }
@@ -209,15 +212,24 @@ async function checkHighest(connection: Connection, names: Names, sequence: stri
     'SEQUENCE_RESET',
     `The sequence ${sequence} stands at ${row.last_value}, but everything up to ${row.upto} was delivered: new events would take old numbers and be lost. Nothing was read.`,
     {
-      hint: `Set it above: SELECT setval(${quoteText(sequence)}, ${row.upto}); Events written since it was set back have numbers up to ${row.last_value}: deliver them by hand or write them again.`,
+      hint: `Set it above: SELECT setval(${quoteText(sequence)}, ${row.upto}); events written since it was set back have numbers up to ${row.last_value}: write them again.\n  Or deliver every row that is there, once more if it was delivered: ${startOver(names)}`,
     },
   )
 }
 
-/** SQL by which an operator says: these positions belong to this database and sequence. */
+/**
+ * SQL by which an operator says: these positions belong to this database and sequence. The fences are not: a copy that published under
+ * the original's would shut it out.
+ */
 export function acceptIdentity(names: Names): string {
   return (
     `UPDATE ${names.of('meta')} SET (system_identifier, database_oid, sequence_filenode) = (SELECT c.system_identifier, d.oid, ` +
-    `pg_relation_filenode(pg_get_serial_sequence(${quoteText(names.outbox)}, 'seq')::regclass) FROM pg_control_system() c, pg_database d WHERE d.datname = current_database());`
+    `pg_relation_filenode(pg_get_serial_sequence(${quoteText(names.outbox)}, 'seq')::regclass) FROM pg_control_system() c, pg_database d WHERE d.datname = current_database()); ` +
+    `UPDATE ${names.of('position')} SET fence = NULL;`
   )
+}
+
+/** SQL by which every row of the outbox is undelivered again. */
+function startOver(names: Names): string {
+  return `BEGIN; UPDATE ${names.of('position')} SET upto = 0, token = token + 1; DELETE FROM ${names.of('gap')}; ${acceptIdentity(names)} COMMIT;`
 }

@@ -4,7 +4,7 @@ import { OutriderError, type Message, type SourceContext } from '../../../core/i
 import type { Connection } from '../connection.ts'
 import { guard, lookAgain, readHolders, readWindow, whichAppeared } from '../queries.ts'
 import type { Setup } from '../setup.ts'
-import type { Names } from '../names.ts'
+import { quoteText, type Names } from '../names.ts'
 import { Holders, type Holder } from './holders.ts'
 import type { LanePosition } from './lane-position.ts'
 import type { Safeties } from './safeties.ts'
@@ -36,6 +36,7 @@ export class Reader {
   readonly #setup: Setup
   readonly #context: SourceContext
   readonly #safeties: Safeties
+  readonly #outbox: string
   readonly #holders = new Holders()
   readonly #sql: Record<'window' | 'someOf' | 'again' | 'appeared' | 'guard' | 'holders', string>
   /** Between these the missing numbers are known: open, or dead. Empty at first. */
@@ -50,6 +51,7 @@ export class Reader {
     this.#setup = setup
     this.#context = context
     this.#safeties = safeties
+    this.#outbox = names.outbox
     this.#sql = {
       window: readWindow(names, setup.lanes, false),
       someOf: readWindow(names, setup.lanes, true),
@@ -144,7 +146,7 @@ export class Reader {
         'SEQUENCE_BYPASSED',
         `There is a row with seq ${last}, but the sequence ${sequence} stands at ${lastValue}: a writer chose its own number (COPY, OVERRIDING SYSTEM VALUE). Later events would take numbers that were passed already. Nothing of this look was handed out.`,
         {
-          hint: `Delete such rows and write them again without seq, or set the sequence above them: SELECT setval('${sequence.replaceAll("'", "''")}', (SELECT max(seq) FROM the outbox));`,
+          hint: `Set the sequence above such rows: SELECT setval(${quoteText(sequence)}, (SELECT max(seq) FROM ${this.#outbox})); and let no writer choose its number.`,
         },
       )
     }
