@@ -31,12 +31,14 @@ export class LanePosition {
   /** When this lane's row was last written, by the monotonic clock. */
   writtenMs = 0
   #gaps: readonly Range[]
-  /** Numbers handed out above `upto`, in order, settled or not. */
-  #handed: bigint[] = []
+  /** Numbers read above `upto`, in order, settled or not. */
+  readonly #readAbove: bigint[] = []
   /** Rows of windows that are not settled, in order: when they were read. */
   readonly #unsettled = new Map<bigint, number>()
   /** The same for rows that were found late: in any order. */
   readonly #late = new Map<bigint, number>()
+  /** Numbers of gap rows from before the lane was taken that were handed out: their row goes only with the next settlement. */
+  readonly #taken = new Set<bigint>()
   #highestSettled = 0n
 
   constructor(row: { lane: number; token: bigint; upto: bigint; ctid: string; gaps: readonly Range[] }) {
@@ -54,9 +56,9 @@ export class LanePosition {
     return this.#gaps
   }
 
-  /** How many numbers were handed out above `upto`, settled or not. */
-  get handedAbove(): number {
-    return this.#handed.length
+  /** How many numbers were read above `upto`, settled or not. */
+  get readAbove(): number {
+    return this.#readAbove.length
   }
 
   get unsettled(): number {
@@ -65,7 +67,7 @@ export class LanePosition {
 
   /** A row of this lane was read by a window. Called in order of `seq`. */
   take(seq: bigint, nowMs: number): void {
-    this.#handed.push(seq)
+    this.#readAbove.push(seq)
     this.#unsettled.set(seq, nowMs)
   }
 
@@ -73,9 +75,11 @@ export class LanePosition {
   takeLate(seq: bigint, range: OpenRange, nowMs: number): boolean {
     if (seq > this.cursor || this.#unsettled.has(seq) || this.#late.has(seq)) return false
     if (seq <= this.startedAt) {
-      if (!this.#gaps.some((g) => g.lo <= seq && seq <= g.hi)) return false
+      if (this.#taken.has(seq) || !this.#gaps.some((g) => g.lo <= seq && seq <= g.hi)) return false
+      this.#taken.add(seq)
     } else if (seq <= (range.passedBy?.get(this) ?? 0n)) return false
     this.#late.set(seq, nowMs)
+    if (seq > this.upto) this.#readAbove.splice(firstAbove(this.#readAbove, seq), 0, seq)
     return true
   }
 
@@ -112,9 +116,8 @@ export class LanePosition {
     this.#gaps = plan.gaps
     this.ctid = ctid
     this.writtenMs = nowMs
-    let done = 0
-    while (done < this.#handed.length && this.#handed[done]! <= plan.upto) done++
-    if (done > 0) this.#handed.splice(0, done)
+    const done = firstAbove(this.#readAbove, plan.upto)
+    if (done > 0) this.#readAbove.splice(0, done)
   }
 
   /** Whatever is not settled or may still appear, in order, up to the first that `upto` must not pass. */
@@ -123,9 +126,10 @@ export class LanePosition {
     for (const r of open) {
       if (r.lo > this.cursor) break
       // Up to its start the gap rows decide alone.
-      const passed = r.passedBy?.get(this)
-      if (passed !== undefined && passed >= r.hi && r.lo > this.startedAt) continue
-      apart.push({ lo: r.lo, hi: r.hi < this.cursor ? r.hi : this.cursor, holds: nowMs - r.sinceMs < youngGapMs })
+      const passed = r.lo > this.startedAt ? r.passedBy?.get(this) : undefined
+      const lo = passed !== undefined && passed >= r.lo ? passed + 1n : r.lo
+      if (lo > r.hi || lo > this.cursor) continue
+      apart.push({ lo, hi: r.hi < this.cursor ? r.hi : this.cursor, holds: nowMs - r.sinceMs < youngGapMs })
     }
     if (this.#late.size > 0) {
       for (const [seq, atMs] of this.#late) apart.push({ lo: seq, hi: seq, holds: this.#holds(seq, atMs, nowMs) })
@@ -154,6 +158,18 @@ export class LanePosition {
   #holds(seq: bigint, atMs: number, nowMs: number): boolean {
     return seq > this.#highestSettled || nowMs - atMs < stragglerMs
   }
+}
+
+/** Index of the first number above `seq`; the numbers are in order. */
+function firstAbove(numbers: readonly bigint[], seq: bigint): number {
+  let low = 0
+  let high = numbers.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (numbers[middle]! <= seq) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 interface Blocker extends Range {

@@ -102,6 +102,11 @@ export class LogSource implements Source {
   async read({ room, maxBytes, signal }: ReadRequest): Promise<Message[]> {
     const held = this.#alive()
     while (!signal.aborted && !this.#closed) {
+      // A large transaction that committed late comes all at once: it is handed on before more is read.
+      if (queued(held) >= this.#context!.batchSize * held.setup.lanes) {
+        const out = this.#takeFrom(held, room)
+        if (out.length > 0) return out
+      }
       const wanted = this.#wanted(held, room)
       if (wanted.length > 0 && wanted.length < held.positions.size && this.#isBusy(held)) {
         // Lanes that are full now are likely to have room in a moment; one left behind costs a window of its own.
@@ -113,14 +118,14 @@ export class LogSource implements Source {
         const queue = held.queues.get(message.lane)
         if (queue !== undefined) queue.push(message)
       }
-      const out = takeFrom(held.queues, room)
+      const out = this.#takeFrom(held, room)
       if (out.length > 0 || messages.length > 0) this.#pollMs = firstPollMs
       if (out.length > 0) return out
       await this.#advanceIdle(held)
       if (messages.length === 0) await this.#rest(held, signal)
     }
     if (held.connection.lost !== null) throw held.connection.lost
-    return takeFrom(held.queues, room)
+    return this.#takeFrom(held, room)
   }
 
   async settle(settlements: readonly Settlement[]): Promise<{ lost: readonly number[] }> {
@@ -190,7 +195,7 @@ export class LogSource implements Source {
   async #release(lanes: readonly number[]): Promise<void> {
     const held = this.#alive()
     const mine = lanes.filter((lane) => held.positions.has(lane))
-    await this.#write(held, new Set(mine))
+    await this.#write(held, new Set(mine), true)
     for (const lane of mine) this.#drop(held, lane)
     await release(held.connection, this.#names, this.#context!.relayId, lanes)
   }
@@ -203,10 +208,22 @@ export class LogSource implements Source {
   #wanted(held: Held, room: ReadonlyMap<number, number>): Wanted[] {
     const wanted: Wanted[] = []
     for (const position of held.positions.values()) {
-      const most = Math.min(room.get(position.lane) ?? 0, this.#context!.maxInFlight - position.handedAbove)
+      const most = Math.min(room.get(position.lane) ?? 0, this.#context!.maxInFlight - position.readAbove)
       if (most > 0 && held.queues.get(position.lane)!.length === 0) wanted.push({ position, room: most })
     }
     return wanted
+  }
+
+  /** Takes from each queue as many as there is room for, and as may be repeated after a crash. */
+  #takeFrom(held: Held, room: ReadonlyMap<number, number>): Message[] {
+    const out: Message[] = []
+    for (const [lane, queue] of held.queues) {
+      if (queue.length === 0) continue
+      const handedOut = held.positions.get(lane)!.readAbove - queue.length
+      const most = Math.min(room.get(lane) ?? 0, this.#context!.maxInFlight - handedOut)
+      if (most > 0) for (const message of queue.length <= most ? queue.splice(0) : queue.splice(0, most)) out.push(message)
+    }
+    return out
   }
 
   #isBusy(held: Held): boolean {
@@ -214,7 +231,7 @@ export class LogSource implements Source {
   }
 
   /** Writes what has changed for these lanes, and for idle ones whose position has not been written for a while. One at a time. */
-  async #write(held: Held, lanes: ReadonlySet<number>): Promise<number[]> {
+  async #write(held: Held, lanes: ReadonlySet<number>, last = false): Promise<number[]> {
     const before = this.#settling
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#settling = promise
@@ -225,7 +242,8 @@ export class LogSource implements Source {
       const planned: Planned[] = []
       for (const position of held.positions.values()) {
         if (!lanes.has(position.lane) && now - position.writtenMs < idleAdvanceMs) continue
-        const plan = position.plan(held.reader.open.ranges, now)
+        // The next holder reads on from what is written: nothing young holds the position back any more.
+        const plan = position.plan(held.reader.open.ranges, last && lanes.has(position.lane) ? Infinity : now)
         if (plan !== null) planned.push({ position, plan })
       }
       if (planned.length === 0) return []
@@ -274,13 +292,8 @@ export class LogSource implements Source {
   }
 }
 
-/** Takes from each queue as many as there is room for. */
-function takeFrom(queues: ReadonlyMap<number, Message[]>, room: ReadonlyMap<number, number>): Message[] {
-  const out: Message[] = []
-  for (const [lane, queue] of queues) {
-    const most = room.get(lane) ?? 0
-    if (queue.length === 0 || most <= 0) continue
-    for (const message of queue.length <= most ? queue.splice(0) : queue.splice(0, most)) out.push(message)
-  }
-  return out
+function queued(held: Held): number {
+  let messages = 0
+  for (const queue of held.queues.values()) messages += queue.length
+  return messages
 }
