@@ -46,12 +46,14 @@ export function messageOf(row: Row, lane: number, seq: bigint, contentType: Cont
 }
 
 /** Rows that other programs wrote may hold anything: what is not a flat map of strings is passed on as its JSON. */
-function headersOf(json: string): Readonly<Record<string, string>> | null {
+export function headersOf(json: string): Readonly<Record<string, string>> | null {
   const parsed: unknown = JSON.parse(json)
-  if (parsed === null || typeof parsed !== 'object') return parsed === null ? null : { headers: json }
-  const headers: Record<string, string> = {}
-  for (const [name, value] of Object.entries(parsed)) headers[name] = typeof value === 'string' ? value : JSON.stringify(value)
-  return headers
+  if (parsed === null) return null
+  if (typeof parsed !== 'object' || Array.isArray(parsed)) return { headers: json }
+  // Not by assignment: a header may be called __proto__.
+  return Object.fromEntries(
+    Object.entries(parsed).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+  )
 }
 
 /** `2026-12-01 00:30:02.5+00` (ISO, UTC) to RFC 3339 with microseconds. */
