@@ -1,4 +1,6 @@
-import { OutriderError } from '../../core/index.ts'
+import { checkName, defaultNames, longestName, quoteName } from '../../core/index.ts'
+
+export { quoteName } from '../../core/index.ts'
 
 /** Where the outbox lives. */
 export interface OutboxNames {
@@ -10,17 +12,8 @@ export interface OutboxNames {
   readonly inbox?: string | undefined
 }
 
-export const defaultNames = { schema: 'outrider', table: 'outbox', inbox: 'inbox' } as const
-
-/** Longest name that PostgreSQL keeps whole: 63 bytes. */
-const longestName = 63
 const neighbours = ['meta', 'position', 'gap', 'lease', 'relay', 'parked', 'progress', 'audit', 'seq_seq'] as const
 export type Neighbour = (typeof neighbours)[number]
-
-/** Quotes a name for SQL, whatever is in it. */
-export function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
-}
 
 /** Quotes text as an SQL literal. For statements that can't take parameters (DDL). */
 export function quoteText(text: string): string {
@@ -29,23 +22,10 @@ export function quoteText(text: string): string {
 
 /** Checked and quoted names of one outbox. Throws CONFIG_INVALID for names that PostgreSQL would cut. */
 export function namesOf(names: OutboxNames = {}) {
-  const { schema, table, inbox } = {
-    schema: names.schema ?? defaultNames.schema,
-    table: names.table ?? defaultNames.table,
-    inbox: names.inbox ?? defaultNames.inbox,
-  }
   const longest = Math.max(...neighbours.map((n) => n.length)) + 1
-  for (const [what, name, limit] of [
-    ['schema', schema, longestName],
-    ['table', table, longestName - longest],
-    ['inbox', inbox, longestName],
-  ] as const) {
-    if (name.length === 0 || Buffer.byteLength(name) > limit || name.includes('\u0000')) {
-      throw new OutriderError('CONFIG_INVALID', `The name of the ${what} is ${JSON.stringify(name)}: it must have 1 to ${limit} bytes.`, {
-        hint: 'PostgreSQL cuts longer names silently. Choose a shorter one.',
-      })
-    }
-  }
+  const schema = checkName('schema', names.schema ?? defaultNames.schema)
+  const table = checkName('table', names.table ?? defaultNames.table, longestName - longest)
+  const inbox = checkName('inbox', names.inbox ?? defaultNames.inbox)
   const q = quoteName(schema)
   return {
     schema,
