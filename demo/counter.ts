@@ -1,0 +1,85 @@
+// What both shops share: when an order comes in, how long work takes, and how a transaction survives the loss of its session.
+import { setTimeout as pause } from 'node:timers/promises'
+import { Pool, type PoolClient } from 'pg'
+import { readOrders, type Order } from './orders.ts'
+import { orderExists, orderIds, type Side } from './queries.ts'
+import type { ShopTask } from './talk.ts'
+
+/** Orders that come in at the same moment. */
+const together = 4
+/** Tries of an order whose session was lost. */
+const mostTries = 20
+
+export type Outcome = 'committed' | 'rolled back'
+
+/** Opens the shop's pool; a session that is lost while it is idle is no error. */
+export function openPool(databaseUrl: string): Pool {
+  const pool = new Pool({ connectionString: databaseUrl, max: 12 })
+  pool.on('error', () => undefined)
+  return pool
+}
+
+/** Each order at its time, whether or not those before it are done: as requests come to a service. Resolves when all are done. */
+export async function takeOrders(task: ShopTask, pool: Pool, side: Side, take: (order: Order) => Promise<void>): Promise<void> {
+  const known = await retried(async () => (await pool.query<{ id: string }>(orderIds(side))).rows)
+  const done = new Set([...known.map(({ id }) => id), ...task.rolledBack])
+  const open: Promise<void>[] = []
+  for (const [i, order] of (await readOrders()).entries()) {
+    if (done.has(order.id)) continue
+    const dueMs = task.firstAtMs + Math.floor(i / together) * together * task.paceMs
+    if (dueMs > Date.now()) await pause(dueMs - Date.now())
+    open.push(take(order))
+  }
+  await Promise.all(open)
+}
+
+/**
+ * Runs `act` in a transaction. When the session is lost, it looks whether the order is there: if so, COMMIT was done and its answer was lost;
+ * if not, the order is tried again.
+ */
+export async function transaction(pool: Pool, side: Side, order: Order, act: (client: PoolClient) => Promise<void>): Promise<Outcome> {
+  for (let tries = 1; ; tries++) {
+    try {
+      if (tries > 1 && ((await pool.query(orderExists(side), [order.id])).rowCount ?? 0) > 0) return 'committed'
+      return await attempt(pool, order, act)
+    } catch (error) {
+      if (tries === mostTries) throw error
+      await pause(100)
+    }
+  }
+}
+
+async function attempt(pool: Pool, order: Order, act: (client: PoolClient) => Promise<void>): Promise<Outcome> {
+  const client = await pool.connect()
+  let isSound = false
+  client.on('error', ignore)
+  try {
+    await client.query('begin')
+    await act(client)
+    await client.query(order.rollsBack ? 'rollback' : 'commit')
+    isSound = true
+    return order.rollsBack ? 'rolled back' : 'committed'
+  } finally {
+    client.off('error', ignore)
+    client.release(!isSound)
+  }
+}
+
+/** Work of a real service: a different time each time, the same in each run. */
+export function work(order: Order, step: number, longestMs: number): Promise<void> {
+  const seed = (Number(order.id.slice(2)) * 7_919 + step * 104_729) % 1_009
+  return pause((seed / 1_009) * longestMs)
+}
+
+async function retried<T>(act: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await act()
+    } catch (error) {
+      if (tries === mostTries) throw error
+      await pause(100)
+    }
+  }
+}
+
+function ignore(): void {}
