@@ -1,15 +1,21 @@
 import type { Clock, Publisher } from '../../core/index.ts'
 import { createWire } from './driver.ts'
-import { settingsOf } from './options.ts'
-import type { KafkaOptions } from './options.ts'
+import { senderOf } from './client.ts'
+import { ownProducerSettingsOf, settingsOf } from './options.ts'
+import type { KafkaOptions, OwnProducerOptions } from './options.ts'
+import { createOwnProducerPublisher } from './own-producer.ts'
 import { createKafkaPublisher } from './publisher.ts'
 
 /**
  * A publisher for Apache Kafka 3.9 and later. Connects when it is first used.
+ * With `{ producer }` it sends through a producer of your own instead, without a fence.
  *
  * @throws OutriderError CONFIG_INVALID when an option is unknown or has no use
  */
-export function kafka(options: KafkaOptions): Publisher {
+export function kafka(options: KafkaOptions | OwnProducerOptions): Publisher {
+  if ('producer' in options) {
+    return createOwnProducerPublisher(ownProducerSettingsOf(options), senderOf(options.producer), systemClock)
+  }
   const settings = settingsOf(options)
   const wire = createWire({
     clientId: settings.clientId,

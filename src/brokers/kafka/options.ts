@@ -2,8 +2,10 @@
 import type { ConnectionOptions } from 'node:tls'
 import type { Message } from '../../core/index.ts'
 import { OutriderError } from '../../core/index.ts'
+import type { OwnProducer } from './client.ts'
 import { fromJavaNames } from './java-names.ts'
 import { didYouMean } from './nearest.ts'
+import type { OwnProducerSettings } from './own-producer.ts'
 import type { Address } from './wire.ts'
 
 export type Compression = 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd'
@@ -69,6 +71,21 @@ export interface KafkaOptions {
   readonly config?: Readonly<Record<string, string | number | boolean>>
 }
 
+/** Publishing through a producer of your own: see docs/kafka.md for what is lost with it. */
+export interface OwnProducerOptions {
+  /** A producer of kafkajs, of Confluent (`KafkaJS.Kafka`), or the `Producer` of @platformatic/kafka. Outrider connects it and never ends it. */
+  readonly producer: OwnProducer
+  /**
+   * Longest time to wait for one send, in milliseconds; the producer's own retries must fit into it.
+   * @default 5000
+   */
+  readonly publishTimeoutMs?: number
+  /** Largest record and largest send, in bytes on the wire. A larger message fails at once. @default 1048576 */
+  readonly maxRequestBytes?: number
+  /** The Kafka topic for a message, where it isn't the message's own. @default the message's topic */
+  readonly topic?: (message: Message) => string
+}
+
 /** `KafkaOptions` checked and complete. */
 export interface KafkaSettings {
   readonly bootstrap: readonly Address[]
@@ -116,7 +133,7 @@ export function settingsOf(given: KafkaOptions): KafkaSettings {
 
   const number = (name: NumericOption, least: number): number => {
     const value = options[name] ?? defaults[name]
-    if (!Number.isInteger(value) || value < least) problems.push(`${name} must be a whole number from ${least}, got ${String(value)}`)
+    wholeNumber(name, value, least, problems)
     return value
   }
   const settings: KafkaSettings = {
@@ -139,16 +156,38 @@ export function settingsOf(given: KafkaOptions): KafkaSettings {
     )
   }
   if (settings.sasl !== null) saslProblems(settings.sasl, problems)
-  if (problems.length > 0) {
-    throw new OutriderError(
-      'CONFIG_INVALID',
-      `kafka(...) can't be used as it is configured:\n${problems.map((one) => `  - ${one}`).join('\n')}`,
-      {
-        hint: 'docs/kafka.md lists every option with its default.',
-      },
-    )
-  }
+  refuse(problems)
   return settings
+}
+
+/** @throws OutriderError CONFIG_INVALID naming every problem */
+export function ownProducerSettingsOf(given: OwnProducerOptions): OwnProducerSettings {
+  const problems: string[] = []
+  const known = new Set(['producer', 'publishTimeoutMs', 'maxRequestBytes', 'topic'])
+  for (const name of Object.keys(given)) {
+    if (names.has(name) && !known.has(name)) problems.push(`${name} is the producer's own matter when you bring one`)
+    else if (!known.has(name)) problems.push(`unknown option ${name}${didYouMean(name, known)}`)
+  }
+  const { publishTimeoutMs = defaults.publishTimeoutMs, maxRequestBytes = defaults.maxRequestBytes } = given
+  wholeNumber('publishTimeoutMs', publishTimeoutMs, 1, problems)
+  wholeNumber('maxRequestBytes', maxRequestBytes, 1, problems)
+  refuse(problems)
+  return { publishTimeoutMs, maxRequestBytes, topic: given.topic ?? ((message) => message.topic) }
+}
+
+function refuse(problems: readonly string[]): void {
+  if (problems.length === 0) return
+  throw new OutriderError(
+    'CONFIG_INVALID',
+    `kafka(...) can't be used as it is configured:\n${problems.map((one) => `  - ${one}`).join('\n')}`,
+    {
+      hint: 'docs/kafka.md lists every option with its default.',
+    },
+  )
+}
+
+function wholeNumber(name: string, value: number, least: number, problems: string[]): void {
+  if (!Number.isInteger(value) || value < least) problems.push(`${name} must be a whole number from ${least}, got ${String(value)}`)
 }
 
 type NumericOption = {
