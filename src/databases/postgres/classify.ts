@@ -31,7 +31,7 @@ export function sourceError(error: unknown, address: string): OutriderError {
         'ROWS_HIDDEN',
         `Row-level security would hide rows of the outbox from this role (${text}). A hidden row would count as rolled back and be lost.`,
         {
-          hint: 'Give the relay a role that sees every row: ALTER ROLE <relay role> BYPASSRLS, or switch it off: ALTER TABLE outrider.outbox DISABLE ROW LEVEL SECURITY.',
+          hint: 'Give the relay a role that sees every row: ALTER ROLE <relay role> BYPASSRLS;\n  Or switch it off: ALTER TABLE outrider.outbox DISABLE ROW LEVEL SECURITY;',
           cause: error,
         },
       )

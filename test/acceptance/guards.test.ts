@@ -1,0 +1,276 @@
+// What makes a missing number say nothing stops the source with an error of its own, before anything is handed out;
+// and what its hint says mends it.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { isOutriderError, type OutriderError } from '../../src/core/index.ts'
+import { describePostgres } from '../setup/index.ts'
+import { copyFrom } from './source-copy.ts'
+import { createOutbox, insert, Stepper, texts, type Outbox } from './source-driver.ts'
+
+/** The error that stops it. */
+export async function stopped(call: Promise<unknown>): Promise<OutriderError> {
+  const error = await call.then(
+    () => null,
+    (reason: unknown) => reason,
+  )
+  if (!isOutriderError(error)) throw new Error(`Nothing stopped it: ${String(error)}`)
+  return error
+}
+
+/** The SQL in a hint: from the first word of a statement to the last semicolon of its line. */
+export const sqlOf = (error: OutriderError, line = 0): string => {
+  const [sql] = /(?:ALTER|UPDATE|SELECT|GRANT|BEGIN|CREATE)\b.*;/.exec((error.hint ?? '').split('\n')[line] ?? '') ?? []
+  if (sql === undefined) throw new Error(`No SQL in the hint: ${error.hint}`)
+  return sql
+}
+
+describePostgres('the guards of the log source', () => {
+  let outbox: Outbox
+  let source: Stepper
+  const readOn = async (expected: string[]) => {
+    await source.close()
+    source = await Stepper.open(outbox)
+    expect(texts(await source.rest())).toEqual(expected)
+  }
+
+  beforeEach(async () => {
+    outbox = await createOutbox()
+    source = await Stepper.open(outbox)
+    await outbox.insert('before', 'k')
+    expect(texts(await source.step())).toEqual(['before'])
+  })
+  afterEach(async () => {
+    await source.close()
+    await outbox.close()
+  })
+
+  test('a number that a COPY chose: SEQUENCE_BYPASSED', async () => {
+    await copyFrom(
+      outbox.admin,
+      'copy outrider.outbox (seq, aggregate_type, aggregate_id, event_type, payload) from stdin',
+      '1000\tthing\tk\tHappened\tcopied\n',
+    )
+    const error = await stopped(source.step())
+    expect(error).toMatchObject({ code: 'SEQUENCE_BYPASSED', retryable: false })
+    expect(error.message).toContain('1000')
+    await outbox.admin.query(sqlOf(error))
+    await outbox.insert('after', 'k')
+    await readOn(['copied', 'after'])
+  })
+
+  test('a number chosen by OVERRIDING SYSTEM VALUE: SEQUENCE_BYPASSED, and nothing of that look is handed out', async () => {
+    await outbox.insert('fine', 'k')
+    await outbox.admin.query(
+      `insert into outrider.outbox (seq, aggregate_type, aggregate_id, event_type, payload) overriding system value values (9, 'thing', 'k', 'Happened', 'chosen')`,
+    )
+    expect(await stopped(source.step())).toMatchObject({ code: 'SEQUENCE_BYPASSED' })
+    expect(source.texts).toEqual(['before'])
+  })
+
+  test('the cache changed while it runs: SEQUENCE_RESET; at the start: SEQUENCE_CACHED', async () => {
+    await outbox.admin.query('alter sequence outrider.outbox_seq_seq cache 10')
+    expect(await stopped(source.step())).toMatchObject({ code: 'SEQUENCE_RESET', retryable: false })
+    const atStart = await stopped(Stepper.open(outbox))
+    expect(atStart).toMatchObject({ code: 'SEQUENCE_CACHED', retryable: false })
+    await outbox.insert('while cached', 'k')
+    await outbox.admin.query('discard sequences')
+    for (const sql of sqlOf(atStart).split('; then, when all writers have reconnected: ')) await outbox.admin.query(sql)
+    await outbox.insert('after', 'k')
+    await readOn(['while cached', 'after'])
+  })
+
+  test('another increment at the start: SEQUENCE_CACHED', async () => {
+    await outbox.admin.query('alter sequence outrider.outbox_seq_seq increment 2')
+    expect(await stopped(Stepper.open(outbox))).toMatchObject({ code: 'SEQUENCE_CACHED' })
+  })
+
+  test('TRUNCATE RESTART IDENTITY and 150 new rows between two looks: SEQUENCE_RESET, and by the hint all 150 are delivered', async () => {
+    for (let i = 0; i < 100; i++) await outbox.insert(`old ${i}`, 'k')
+    await source.rest()
+    await outbox.admin.query('truncate outrider.outbox restart identity')
+    const fresh = Array.from({ length: 150 }, (_, i) => `new ${i}`)
+    for (const payload of fresh) await outbox.insert(payload, 'k')
+    const error = await stopped(source.step())
+    expect(error).toMatchObject({ code: 'SEQUENCE_RESET', retryable: false })
+    expect(source.texts).not.toContain('new 149')
+    const atStart = await stopped(Stepper.open(outbox))
+    expect(atStart).toMatchObject({ code: 'IDENTITY_CHANGED', retryable: false })
+    await outbox.admin.query(sqlOf(atStart))
+    await readOn(fresh)
+  })
+
+  test('the sequence set back, seen while it is below what was last seen: SEQUENCE_RESET', async () => {
+    for (let i = 0; i < 5; i++) await outbox.insert(`old ${i}`, 'k')
+    await source.rest()
+    await source.step(1_500)
+    await outbox.admin.query(`select setval('outrider.outbox_seq_seq', 2)`)
+    expect(await stopped(source.step())).toMatchObject({ code: 'SEQUENCE_RESET', retryable: false })
+    const atStart = await stopped(Stepper.open(outbox))
+    expect(atStart).toMatchObject({ code: 'SEQUENCE_RESET' })
+    await outbox.admin.query(sqlOf(atStart))
+    await outbox.insert('after', 'k')
+    await readOn(['after'])
+  })
+
+  test('the sequence set back while no relay runs: the other way of the hint delivers every row once more', async () => {
+    for (let i = 0; i < 3; i++) await outbox.insert(`old ${i}`, 'k')
+    await source.rest()
+    await source.step(1_500)
+    await source.close()
+    await outbox.admin.query(`delete from outrider.outbox; select setval('outrider.outbox_seq_seq', 1)`)
+    await outbox.insert('new', 'k')
+    const error = await stopped(Stepper.open(outbox))
+    expect(error).toMatchObject({ code: 'SEQUENCE_RESET' })
+    await outbox.admin.query(sqlOf(error, 1))
+    await readOn(['new'])
+  })
+
+  test('GENERATED BY DEFAULT: SEQUENCE_NOT_ALWAYS', async () => {
+    await outbox.admin.query('alter table outrider.outbox alter column seq set generated by default')
+    const error = await stopped(Stepper.open(outbox))
+    expect(error).toMatchObject({ code: 'SEQUENCE_NOT_ALWAYS', retryable: false })
+    await outbox.admin.query(sqlOf(error))
+    await outbox.insert('after', 'k')
+    await readOn(['after'])
+  })
+
+  test('no outbox in this database: SCHEMA_MISSING', async () => {
+    await outbox.admin.query('drop schema outrider cascade')
+    expect(await stopped(Stepper.open(outbox))).toMatchObject({ code: 'SCHEMA_MISSING', retryable: false })
+  })
+
+  test('the outbox dropped while it runs: SCHEMA_MISSING', async () => {
+    await outbox.admin.query('drop schema outrider cascade')
+    expect(await stopped(source.step())).toMatchObject({ code: 'SCHEMA_MISSING', retryable: false })
+  })
+
+  test('an older layout: SCHEMA_OUTDATED; one that is two ahead: SCHEMA_TOO_NEW; the next one is read', async () => {
+    await outbox.admin.query('update outrider.outbox_meta set schema_version = schema_version - 1')
+    expect(await stopped(Stepper.open(outbox))).toMatchObject({ code: 'SCHEMA_OUTDATED', retryable: false })
+    await outbox.admin.query('update outrider.outbox_meta set schema_version = schema_version + 2')
+    await readOn([])
+    await outbox.admin.query('update outrider.outbox_meta set schema_version = schema_version + 1')
+    expect(await stopped(Stepper.open(outbox))).toMatchObject({ code: 'SCHEMA_TOO_NEW', retryable: false })
+  })
+
+  test('an empty meta table: SCHEMA_MISSING', async () => {
+    await outbox.admin.query('delete from outrider.outbox_meta')
+    expect(await stopped(Stepper.open(outbox))).toMatchObject({ code: 'SCHEMA_MISSING', retryable: false })
+  })
+
+  test('a backend that changes under the session would be a pooler: nothing is handed out', async () => {
+    await outbox.insert('after', 'k')
+    const [first] = (
+      await outbox.admin.query<{ pid: number }>(
+        `select pid from pg_stat_activity where application_name = 'outrider relay (reading)' and datname = current_database()`,
+      )
+    ).rows
+    expect(first).toBeDefined()
+    await outbox.admin.query('select pg_terminate_backend($1)', [first!.pid])
+    expect(await stopped(source.step())).toMatchObject({ code: 'SOURCE_LOST', retryable: true })
+    await readOn(['after'])
+  })
+})
+
+describePostgres('the rights of the relay', () => {
+  let outbox: Outbox
+  const role = `relay_${process.pid}`
+  const as = () => {
+    const url = new URL(outbox.url)
+    url.username = role
+    url.password = 'x'
+    return { url: url.href }
+  }
+
+  beforeEach(async () => {
+    outbox = await createOutbox()
+    await outbox.admin.query(`
+      create role ${role} login password 'x';
+      grant usage on schema outrider to ${role};
+      grant select on outrider.outbox, outrider.outbox_meta to ${role};
+      grant select on sequence outrider.outbox_seq_seq to ${role};
+      grant select, update on outrider.outbox_position, outrider.outbox_lease to ${role};
+      grant select, insert, update, delete on outrider.outbox_gap, outrider.outbox_relay, outrider.outbox_parked, outrider.outbox_progress to ${role}`)
+  })
+  afterEach(async () => {
+    await outbox.admin.query(`drop owned by ${role}; drop role ${role}`)
+    await outbox.close()
+  })
+
+  test('the least rights that the docs name are enough', async () => {
+    const late = await outbox.connect()
+    await late.query('begin')
+    await insert(late, 'late')
+    await outbox.insert('early')
+    const source = await Stepper.open(as())
+    await source.rest()
+    await source.step(1_500)
+    await source.source.ownership.renew({ leaseMs: 30_000 })
+    await source.source.storeFence(0, Buffer.from('fence'))
+    await late.query('commit')
+    await source.rest()
+    expect(source.texts).toEqual(['early', 'late'])
+    expect(await source.source.lag()).toMatchObject({ backlog: expect.any(Number) as number })
+    await source.source.ownership.release([0, 1])
+    await source.close()
+  })
+
+  test('no SELECT on the sequence: SOURCE_FORBIDDEN', async () => {
+    await outbox.admin.query(`revoke select on sequence outrider.outbox_seq_seq from ${role}`)
+    const error = await stopped(Stepper.open(as()))
+    expect(error).toMatchObject({ code: 'SOURCE_FORBIDDEN', retryable: false })
+    await outbox.admin.query(sqlOf(error).replace('<relay role>', role))
+    await (await Stepper.open(as())).close()
+  })
+
+  test('no SELECT on the outbox: SOURCE_FORBIDDEN', async () => {
+    await outbox.admin.query(`revoke select on outrider.outbox from ${role}`)
+    const error = await stopped(Stepper.open(as()))
+    expect(error).toMatchObject({ code: 'SOURCE_FORBIDDEN', retryable: false })
+    await outbox.admin.query(sqlOf(error).replace('<relay role>', role))
+    await (await Stepper.open(as())).close()
+  })
+
+  test('no USAGE on the schema: SOURCE_FORBIDDEN', async () => {
+    await outbox.admin.query(`revoke usage on schema outrider from ${role}`)
+    expect(await stopped(Stepper.open(as()))).toMatchObject({ code: 'SOURCE_FORBIDDEN', retryable: false })
+  })
+
+  test('row-level security that would hide rows: ROWS_HIDDEN, at the start and while it runs', async () => {
+    const source = await Stepper.open(as())
+    await outbox.insert('hidden')
+    await outbox.admin.query(
+      `alter table outrider.outbox enable row level security; create policy none on outrider.outbox using (payload <> 'hidden')`,
+    )
+    expect(await stopped(source.step())).toMatchObject({ code: 'ROWS_HIDDEN', retryable: false })
+    const error = await stopped(Stepper.open(as()))
+    expect(error).toMatchObject({ code: 'ROWS_HIDDEN', retryable: false })
+    await outbox.admin.query(sqlOf(error, 1))
+    await source.open()
+    expect(texts(await source.rest())).toEqual(['hidden'])
+    await outbox.admin.query('alter table outrider.outbox enable row level security')
+    await outbox.admin.query(sqlOf(error).replace('<relay role>', role))
+    await source.open()
+    await outbox.insert('hidden too')
+    await outbox.insert('hidden')
+    expect(await source.rest()).toHaveLength(2)
+    await source.close()
+  })
+
+  test("a role's own defaults change nothing: isolation, read only, bytea output, zone", async () => {
+    await outbox.admin.query(`
+      alter role ${role} set default_transaction_isolation = 'serializable';
+      alter role ${role} set default_transaction_read_only = on;
+      alter role ${role} set bytea_output = 'escape';
+      alter role ${role} set timezone = 'Asia/Tokyo';
+      alter role ${role} set datestyle = 'German';
+      alter table outrider.outbox alter column payload type bytea using payload::bytea;
+      update outrider.outbox_meta set payload_type = 'bytea'`)
+    await outbox.admin.query(`insert into outrider.outbox (aggregate_type, event_type, payload, created_at)
+      values ('thing', 'Happened', '\\x00ff5c', '2026-03-04 05:06:07.89+00')`)
+    const source = await Stepper.open(as())
+    const [message] = await source.rest()
+    expect(message).toMatchObject({ createdAt: '2026-03-04T05:06:07.890000Z' })
+    expect(Buffer.from(message!.payload!)).toEqual(Buffer.from([0x00, 0xff, 0x5c]))
+    await source.close()
+  })
+})
