@@ -3,6 +3,7 @@ import { backoffMs } from '../core/index.ts'
 import type { RetryPolicy } from '../core/index.ts'
 import type { Alarm, Alarms } from './alarms.ts'
 import type { Group } from './group.ts'
+import type { Lane } from './lanes.ts'
 
 /** A probe is one batch, so it may come often; what has healed must go on soon. */
 const longestPauseMs = 2000
@@ -15,22 +16,19 @@ export class Breaker {
   readonly #policy: RetryPolicy
   readonly #alarms: Alarms
   readonly #random: () => number
-  readonly #resume: (groups: readonly Group[]) => void
-  readonly #suspects = new Set<Group>()
+  readonly #resume: (lanes: readonly Lane[]) => void
+  /** With their lanes, the one that failed longest ago first. */
+  readonly #suspects = new Map<Group, Lane>()
   #probing: Group | null = null
   #rest: Alarm | null = null
   #tries = 0
 
-  /** @param resume may launch these groups again, the first one first */
-  constructor(policy: RetryPolicy, alarms: Alarms, random: () => number, resume: (groups: readonly Group[]) => void) {
+  /** @param resume groups of these lanes may be launched again, those of the first one first */
+  constructor(policy: RetryPolicy, alarms: Alarms, random: () => number, resume: (lanes: readonly Lane[]) => void) {
     this.#policy = { ...policy, maxDelayMs: Math.min(policy.maxDelayMs, longestPauseMs) }
     this.#alarms = alarms
     this.#random = random
     this.#resume = resume
-  }
-
-  get isOpen(): boolean {
-    return this.#suspects.size > 0
   }
 
   allows(group: Group): boolean {
@@ -43,22 +41,22 @@ export class Breaker {
 
   succeeded(): void {
     if (this.#suspects.size === 0) return
-    const groups = [...this.#suspects]
+    const lanes = this.#lanes()
     this.#suspects.clear()
     this.#probing = null
     this.#alarms.cancel(this.#rest)
     this.#rest = null
     this.#tries = 0
-    this.#resume(groups)
+    this.#resume(lanes)
   }
 
   /** @returns the pause before the next probe */
-  failed(group: Group, askedMs: number): number {
+  failed(lane: Lane, group: Group, askedMs: number): number {
     const isFirst = this.#suspects.size === 0
     const isProbe = this.#probing === group
     // To the end: another one probes next.
     this.#suspects.delete(group)
-    this.#suspects.add(group)
+    this.#suspects.set(group, lane)
     if (isProbe) this.#probing = null
     if (!isFirst && !isProbe) return this.#leftMs()
     return this.#pause(askedMs)
@@ -84,9 +82,13 @@ export class Breaker {
     this.#alarms.cancel(this.#rest)
     this.#rest = this.#alarms.in(ms, () => {
       this.#rest = null
-      this.#resume([...this.#suspects])
+      this.#resume(this.#lanes())
     })
     return ms
+  }
+
+  #lanes(): Lane[] {
+    return [...new Set(this.#suspects.values())]
   }
 
   #leftMs(): number {

@@ -47,7 +47,7 @@ export class Dispatcher {
     this.#publisher = parts.settings.publisher
     this.#clock = parts.settings.clock
     this.flights = new Flights(parts.alarms, this.#publisher.limits.publishTimeoutMs, (flight, error) => this.#end(flight, null, error))
-    this.#breaker = new Breaker(parts.settings.policy, parts.alarms, parts.settings.random, (groups) => this.#resume(groups))
+    this.#breaker = new Breaker(parts.settings.policy, parts.alarms, parts.settings.random, (lanes) => this.#resume(lanes))
   }
 
   /**
@@ -133,8 +133,8 @@ export class Dispatcher {
     if (lane.groups.size >= maxIdleGroups) {
       for (const group of lane.groups.values()) if (group.length === 0 && group.inFlight === null) lane.groups.delete(group.name)
     }
-    const group = new Group(lane, name)
-    if (message.key !== null) group.waitForEarlier(message.topic, offer)
+    const group = new Group(name)
+    if (message.key !== null) group.waitForEarlier(lane.groups.values(), message.topic, offer)
     lane.groups.set(name, group)
     return group
   }
@@ -228,18 +228,18 @@ export class Dispatcher {
     if (group.length > 0) lane.waiting.add(group)
     // First of all, so that nothing is launched for this lane meanwhile.
     if (sorted.isUnknown && this.#publisher.fence !== undefined) this.#parts.unknown(lane)
-    const retryInMs = this.#rest(group, sorted)
+    const retryInMs = this.#rest(lane, group, sorted)
     if (sorted.why !== null && sorted.again[0] !== undefined)
       this.#reportRefused(sorted.again[0], sorted.why, sorted.again[0].attempt, retryInMs)
     this.pump(lane)
   }
 
   /** Decides when the group goes on, and what this says of the publisher. */
-  #rest(group: Group, sorted: Sorted): number {
+  #rest(lane: Lane, group: Group, sorted: Sorted): number {
     const isNobodyThere = sorted.again.length > 0 && !sorted.isReachable && !sorted.isThrottled
     if (isNobodyThere) {
       group.tries++
-      return this.#breaker.failed(group, sorted.askedMs)
+      return this.#breaker.failed(lane, group, sorted.askedMs)
     }
     if (sorted.again.length === 0) group.tries = 0
     else {
@@ -247,7 +247,7 @@ export class Dispatcher {
       group.isPaused = true
       this.#parts.alarms.in(sorted.delayMs, () => {
         group.isPaused = false
-        this.pump(group.lane)
+        this.pump(lane)
       })
     }
     if (sorted.accepted.length > 0) this.#breaker.succeeded()
@@ -310,8 +310,8 @@ export class Dispatcher {
     this.pump(lane)
   }
 
-  #resume(groups: readonly Group[]): void {
-    for (const group of groups) this.pump(group.lane)
+  #resume(lanes: readonly Lane[]): void {
+    for (const lane of lanes) this.pump(lane)
   }
 
   #reportRefused(message: Message, refusal: Refusal['refusal'], attempt: number, retryInMs: number): void {

@@ -1,7 +1,6 @@
 // The queue of one independent stream of a lane's messages. Always in order of `seq`, whatever was put back.
 import type { Message } from '../core/index.ts'
 import { blockOf } from '../core/index.ts'
-import type { Lane } from './lanes.ts'
 
 /** Keyed messages of a group that was there before; a new group waits for them. */
 interface Earlier {
@@ -13,7 +12,6 @@ interface Earlier {
 const lookAhead = 4
 
 export class Group {
-  readonly lane: Lane
   readonly name: string
   readonly topics = new Set<string>()
   /** At the broker now; null when nothing is. */
@@ -28,8 +26,7 @@ export class Group {
   #highestBefore = -1n
   #earlier: Earlier[] = []
 
-  constructor(lane: Lane, name: string) {
-    this.lane = lane
+  constructor(name: string) {
     this.name = name
   }
 
@@ -115,8 +112,8 @@ export class Group {
    * A publisher may name groups differently once it knows more (a topic's partitions), so a key of this new group may have messages in
    * an older one: those go first.
    */
-  waitForEarlier(topic: string, offer: number): void {
-    for (const group of this.lane.groups.values()) {
+  waitForEarlier(groups: Iterable<Group>, topic: string, offer: number): void {
+    for (const group of groups) {
       if (group === this || !group.topics.has(topic)) continue
       const upToSeq = group.#offer === offer ? group.#highestBefore : group.#highest()
       if (upToSeq >= 0n) this.#earlier.push({ group, upToSeq })

@@ -102,14 +102,15 @@ class SourceToPublisher implements Relay {
         ),
       )
     }
-    return this.#started.promise
+    return this.#state === 'failed' ? this.done : this.#started.promise
   }
 
   async stop({ graceMs = defaultGraceMs }: { readonly graceMs?: number } = {}): Promise<{ readonly unsettled: number }> {
     const isNew = this.#state === 'new'
     if (this.#state !== 'stopped' && this.#state !== 'failed') this.#state = 'stopping'
     const ended = new AbortController()
-    void this.#settings.clock.sleep(graceMs, ended.signal).then(() => this.#graceOver.resolve())
+    if (graceMs <= 0) this.#graceOver.resolve()
+    else void this.#settings.clock.sleep(graceMs, ended.signal).then(() => this.#graceOver.resolve())
     this.#stopAsked.abort()
     if (isNew) void this.#run()
     await this.done.catch(() => {})
