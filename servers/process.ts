@@ -35,7 +35,9 @@ const children = new Map<ChildProcess, NodeJS.Signals>()
 
 const hasSetpriv = ((): (() => boolean) => {
   let known: boolean | undefined
-  return () => (known ??= process.platform === 'linux' && spawnSync('setpriv', ['--pdeathsig', 'TERM', 'true']).status === 0)
+  return () =>
+    (known ??=
+      process.platform === 'linux' && spawnSync('setpriv', ['--help'], { encoding: 'utf8' }).stdout?.includes('--pdeathsig') === true)
 })()
 
 /** Starts a server in a process group of its own, so that Ctrl-C reaches only its starter, which then ends it. */
@@ -53,13 +55,14 @@ export function launch(options: LaunchOptions): ServerProcess {
   closeSync(log)
   const pid = child.pid
   if (pid === undefined) throw new Error(`${options.command} can't be started. Is it installed?`)
-  if (!hasSetpriv()) watch(pid, whenOrphaned)
+  const watcher = hasSetpriv() ? undefined : watch(pid, whenOrphaned)
   children.set(child, `SIG${whenOrphaned}`)
   child.unref()
   const exited = new Promise<void>((resolve) => {
     child.once('error', () => resolve())
     child.once('exit', () => {
       children.delete(child)
+      watcher?.kill()
       resolve()
     })
   })
@@ -93,10 +96,11 @@ function underSetpriv({ command, args, user }: LaunchOptions, whenOrphaned: stri
 }
 
 /** Where the system has no death signal: a process whose standard input ends when its starter does. */
-function watch(pid: number, signalName: string): void {
+function watch(pid: number, signalName: string): ChildProcess {
   const script = `process.stdin.resume().on('end', () => { try { process.kill(${pid}, 'SIG${signalName}') } catch {} process.exit() })`
   const watcher = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
   watcher.unref()
+  return watcher
 }
 
 /** Ends whatever is still running, at once and without waiting: for the last moment of a process. */

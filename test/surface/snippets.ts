@@ -25,8 +25,9 @@ interface Block {
 }
 
 export function pagesOf(root: string): string[] {
-  const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name.replaceAll('\\', '/')}`)
-  return ['README.md', ...docs].filter((name) => name.endsWith('.md')).toSorted()
+  const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+  const pages = docs.filter((name) => name.endsWith('.md')).map((name) => `docs/${name.replaceAll('\\', '/')}`)
+  return ['README.md', ...pages.toSorted()]
 }
 
 export const snippetsOf = (root: string, page: string): Snippet[] => snippetsIn(page, readFileSync(join(root, page), 'utf8'))
