@@ -35,9 +35,7 @@ const children = new Map<ChildProcess, NodeJS.Signals>()
 
 const hasSetpriv = ((): (() => boolean) => {
   let known: boolean | undefined
-  return () =>
-    (known ??=
-      process.platform === 'linux' && spawnSync('setpriv', ['--help'], { encoding: 'utf8' }).stdout?.includes('--pdeathsig') === true)
+  return () => (known ??= process.platform === 'linux' && String(spawnSync('setpriv', ['--help']).stdout).includes('--pdeathsig'))
 })()
 
 /** Starts a server in a process group of its own, so that Ctrl-C reaches only its starter, which then ends it. */
