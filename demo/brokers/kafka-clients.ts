@@ -1,6 +1,6 @@
-// Kafka as the roles see it. The consumer and the naive producer are @platformatic/kafka, the judge's client is kafkajs.
+// Kafka as the roles see it. The consumer is @platformatic/kafka; the naive producer and the judge's client are kafkajs.
 import { setTimeout as pause } from 'node:timers/promises'
-import { Consumer, Producer, stringSerializers } from '@platformatic/kafka'
+import { Consumer } from '@platformatic/kafka'
 import { Kafka, logLevel } from 'kafkajs'
 import { kafka } from '../../src/brokers/kafka/index.ts'
 import type { BrokerClients, TopicRecord } from './broker.ts'
@@ -9,17 +9,26 @@ export function kafkaClients(brokers: readonly string[]): BrokerClients {
   return {
     publisher: (publishTimeoutMs) => kafka({ brokers, publishTimeoutMs, connectTimeoutMs: publishTimeoutMs }),
     producer() {
-      const producer = new Producer({
+      const client = new Kafka({
         clientId: 'naive-shop',
-        bootstrapBrokers: [...brokers],
-        serializers: stringSerializers,
-        retries: 0,
-        connectTimeout: 1_000,
-        timeout: 1_000,
+        brokers: [...brokers],
+        logLevel: logLevel.NOTHING,
+        connectionTimeout: 1_000,
+        requestTimeout: 1_000,
+        retry: { retries: 0 },
       })
+      const producer = client.producer({ allowAutoTopicCreation: false })
+      let connected: Promise<void> | null = null
       return {
-        send: async ({ topic, key, value }) => void (await producer.send({ messages: [{ topic, key, value }], acks: -1 })),
-        close: async () => producer.close(),
+        async send({ topic, key, value }) {
+          connected ??= producer.connect()
+          await connected.catch((error: unknown) => {
+            connected = null
+            throw error
+          })
+          await producer.send({ topic, acks: -1, messages: [{ key, value }] })
+        },
+        close: () => producer.disconnect(),
       }
     },
     follow: (topic, signal) => follow(brokers, topic, signal),
