@@ -1,5 +1,5 @@
 import { checkName, defaultNames, enlist, OutriderError, textFault } from '../core/index.ts'
-import type { Events } from '../core/index.ts'
+import type { Events, Executor } from '../core/index.ts'
 import type { InboxMessage } from './message.ts'
 import { once } from './once.ts'
 import type { OnceResult, OnceSettings } from './once.ts'
@@ -24,6 +24,8 @@ export interface InboxOptions<E extends Events> {
   readonly schema?: string
   /** Longest wait for another consumer that handles the same message at this moment, in milliseconds. @default as long as it lasts */
   readonly lockTimeoutMs?: number
+  /** Turns the transaction of a library that Outrider doesn't know into something that runs SQL in it. */
+  executor?(this: void, tx: object): Executor
 }
 
 export interface Inbox<E extends Events> {
@@ -65,7 +67,7 @@ export function createInbox<const E extends Events>(options: InboxOptions<E>): I
           hint: 'Pass the message that inbox.read returned.',
         })
       }
-      return once(enlist(tx, 'inbox.once'), id, fn, settings)
+      return once(enlist(tx, 'inbox.once', options.executor), id, fn, settings)
     },
   }
 }

@@ -1,7 +1,7 @@
 import { OutriderError, pathText, textFault, textOf } from '../core/index.ts'
 
 /** Deeper payloads end PostgreSQL's and most consumers' parsers. */
-const maxDepth = 1000
+export const maxDepth = 1000
 
 /**
  * The JSON text of a value, exactly as JSON.stringify writes it, but nothing is lost on the way: what JSON can't say is an error that names

@@ -162,7 +162,7 @@ class Writer {
   }
 
   #enlist(tx: unknown, caller: string): Executor | RowExecutor {
-    return enlist(this.#executor !== undefined && typeof tx === 'object' && tx !== null ? this.#executor(tx) : tx, caller)
+    return enlist(tx, caller, this.#executor)
   }
 }
 

@@ -82,7 +82,7 @@ function storedOf(payload: unknown, definition: AnyEvent, place: string, setting
 }
 
 function rawText(text: string, place: string, settings: PrepareSettings): Stored {
-  return { payload: text, value: { of: checkRawJson(text, place, settings.payload === 'jsonb') }, isRaw: true }
+  return { payload: text, value: { of: checkRawJson(text, place, settings.payload) }, isRaw: true }
 }
 
 function decode(bytes: Uint8Array, place: string): string {

@@ -1,4 +1,6 @@
 import { OutriderError, textFault, textOf } from '../core/index.ts'
+import { maxDepth } from './json.ts'
+import type { PayloadType } from './queries.ts'
 
 /** JSON text that is stored as it is. Made by `rawJson`. */
 export class RawJson {
@@ -34,7 +36,7 @@ const longestNumber = 16_000
  * Parses raw JSON to learn whether PostgreSQL will take it; an error there would abort the caller's transaction.
  * Throws PAYLOAD_INVALID for what isn't JSON, PAYLOAD_NOT_STORABLE for what the column can't hold.
  */
-export function checkRawJson(text: string, type: string, isJsonb: boolean): unknown {
+export function checkRawJson(text: string, type: string, column: PayloadType): unknown {
   const fault = typeof text === 'string' ? textFault(text) : `a ${typeof text} instead of text`
   if (fault !== null) throw notStorable(type, `holds ${fault}`)
   let value: unknown
@@ -43,7 +45,9 @@ export function checkRawJson(text: string, type: string, isJsonb: boolean): unkn
   } catch (cause) {
     throw new OutriderError('PAYLOAD_INVALID', `${type}: the raw payload is not JSON: ${textOf(cause)}. Nothing was written.`, { cause })
   }
-  if (!isJsonb) return value
+  if (column === 'text' || column === 'bytea') return value
+  if (depthOf(text) > maxDepth) throw notStorable(type, `is nested deeper than ${maxDepth} levels`)
+  if (column === 'json') return value
   if (hasBadEscape(text)) throw notStorable(type, 'holds an escape for U+0000 or for half a surrogate pair, which jsonb refuses')
   if (hasHugeNumber(text)) throw notStorable(type, `holds a number of more than ${longestNumber} digits, which jsonb refuses`)
   return value
@@ -64,10 +68,23 @@ function hasBadEscape(text: string): boolean {
   return high !== -1
 }
 
+const strings = /"[^"\\]*(?:\\.[^"\\]*)*"/g
+
+function depthOf(text: string): number {
+  if (text.length < 2 * maxDepth) return 0
+  let depth = 0
+  let deepest = 0
+  for (const [bracket] of text.replace(strings, '').matchAll(/[[\]{}]/g)) {
+    depth += bracket === '[' || bracket === '{' ? 1 : -1
+    deepest = Math.max(deepest, depth)
+  }
+  return deepest
+}
+
 function hasHugeNumber(text: string): boolean {
   // Cheap, and also true for digits inside of strings: then a closer look decides.
   if (!/\d{1000}|[eE][+-]?0*[1-9]\d{3}/.test(text)) return false
-  const withoutStrings = text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"/g, '""')
+  const withoutStrings = text.replace(strings, '""')
   for (const [number, mantissa = '', exponent = '0'] of withoutStrings.matchAll(/-?([\d.]+)(?:[eE]([+-]?\d+))?/g)) {
     if (number.length > longestNumber || mantissa.length + Math.abs(Number(exponent)) > longestNumber) return true
   }

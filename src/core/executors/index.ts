@@ -7,9 +7,13 @@ import { ready, rows } from './rows.ts'
 /** Asked in this order. `pg` comes last: its shape is the least telling. */
 const recognisers: readonly Recogniser[] = [ready, rows, pg]
 
+/** Turns the transaction of a library that Outrider doesn't know into something that runs SQL in it. */
+export type OwnExecutor = (this: void, tx: object) => Executor
+
 /** The caller's transaction as an executor. Throws NOT_IN_TRANSACTION or UNKNOWN_EXECUTOR, naming what was passed. */
-export function enlist(candidate: unknown, caller: Caller): Executor | RowExecutor {
-  if ((typeof candidate === 'object' && candidate !== null) || typeof candidate === 'function') {
+export function enlist(tx: unknown, caller: Caller, own?: OwnExecutor): Executor | RowExecutor {
+  const candidate = own !== undefined && isObject(tx) ? own(tx) : tx
+  if (isObject(candidate)) {
     for (const recognise of recognisers) {
       const executor = recognise(candidate, caller)
       if (executor !== null) return executor
@@ -19,9 +23,13 @@ export function enlist(candidate: unknown, caller: Caller): Executor | RowExecut
     'UNKNOWN_EXECUTOR',
     `${caller} got ${describe(candidate)}, which is no transaction that it knows. Nothing was written.`,
     {
-      hint: 'Pass a pg client between BEGIN and COMMIT. For any other library give createOutbox the option executor: (tx) => ({ dialect: "postgres", query }).',
+      hint: 'Pass a pg client between BEGIN and COMMIT. For any other library give the option executor: (tx) => ({ dialect: "postgres", query }).',
     },
   )
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function'
 }
 
 function describe(value: unknown): string {

@@ -24,9 +24,9 @@ export function pg(candidate: object, caller: Caller): Executor | null {
   if (!hasMethods(candidate, 'getTransactionStatus')) {
     throw new OutriderError(
       'UNKNOWN_EXECUTOR',
-      `${caller} got a pg client that can't tell whether it is in a transaction. Nothing was written.`,
+      `${caller} got a connection that can't tell whether it is in a transaction: it has no getTransactionStatus(). Nothing was written.`,
       {
-        hint: 'Update pg to 8.21 or later: npm install pg@^8.21',
+        hint: 'If it is a pg client, update: npm install pg@^8.21. For any other library give the option executor: (tx) => ({ dialect: "postgres", query }).',
       },
     )
   }
