@@ -32,7 +32,7 @@ export class LaneKeeper {
   #isStopped = false
   /** Calls that may concern a lane that was dropped: it isn't acquired again before they end. */
   #dropping: Promise<unknown> | null = null
-  /** Lanes that the source believes to be ours still. */
+  /** Dropped here; the source may believe them to be ours still, and grants only what it doesn't. */
   #toRelease: number[] = []
 
   constructor(parts: LaneKeeperParts) {
@@ -64,9 +64,9 @@ export class LaneKeeper {
     this.#wake.abort()
   }
 
-  dropped(lane: Lane, isHeldStill: boolean): void {
+  dropped(lane: Lane): void {
     this.#dropping = Promise.all([this.#dropping, this.#parts.calls.ended()])
-    if (isHeldStill) this.#toRelease.push(lane.number)
+    this.#toRelease.push(lane.number)
     this.#wake.abort()
   }
 

@@ -66,7 +66,7 @@ export type LossReason = 'token' | 'lease' | 'source'
 /** The lanes that this relay holds now. */
 export class Lanes {
   /** Told after a lane was dropped. */
-  onDropped: (lane: Lane, reason: LossReason) => void = () => {}
+  onDropped: (lane: Lane) => void = () => {}
   readonly #byNumber = new Map<number, Lane>()
   readonly #report: Report
 
@@ -97,7 +97,7 @@ export class Lanes {
     const inFlight = lane.atBroker + lane.accepted
     this.#remove(lane)
     this.#report({ name: 'lane.lost', lane: lane.number, inFlight, reason })
-    this.onDropped(lane, reason)
+    this.onDropped(lane)
   }
 
   released(lane: Lane): void {

@@ -84,10 +84,10 @@ export class Session {
       },
       failed,
     })
-    lanes.onDropped = (lane, reason) => {
+    lanes.onDropped = (lane) => {
       dispatcher.forget(lane)
       this.#reader.interrupt()
-      this.#keeper.dropped(lane, reason === 'lease')
+      this.#keeper.dropped(lane)
     }
   }
 
