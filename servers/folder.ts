@@ -1,9 +1,9 @@
 // Every server's data lies in a private folder under the system's temporary folder, named after the process that owns it.
 // It goes when the server is closed, at the latest with its owner; folders of owners that were killed go at the next start.
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { endAllNow, isAlive, startedAt } from './process.ts'
+import { endAllNow, isAlive, pauseNow, startedAt } from './process.ts'
 
 const PREFIX = 'outrider-'
 const owned = new Set<string>()
@@ -21,8 +21,20 @@ export function createFolder(kind: string): string {
 }
 
 export function removeFolder(path: string): void {
-  rmSync(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   owned.delete(path)
+  // A server that is just ending may still write; and rmSync may give up on such a folder without an error.
+  for (let attempt = 0; attempt < 20 && existsSync(path); attempt++) {
+    if (attempt > 0) pauseNow(50)
+    removeOnce(path)
+  }
+}
+
+function removeOnce(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true })
+  } catch (error) {
+    if (!['ENOTEMPTY', 'EBUSY', 'EPERM'].includes(String((error as NodeJS.ErrnoException).code))) throw error
+  }
 }
 
 interface Owner {
@@ -39,7 +51,7 @@ export function sweepFolders(run?: string): string[] {
     const owner = readOwner(path)
     // A folder that has just been made has no note of its owner yet.
     if (isAlive(pid) && (owner === null || startedAt(pid) === owner.startedAt)) return false
-    rmSync(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+    removeFolder(path)
     return owner !== null && owner.run === run
   })
 }

@@ -101,13 +101,18 @@ function watch(pid: number, signalName: string): ChildProcess {
   return watcher
 }
 
-/** Ends whatever is still running, at once and without waiting: for the last moment of a process. */
+/** Ends whatever is still running without returning to the event loop: for the last moment of a process. */
 export function endAllNow(): void {
   for (const [child, name] of children) {
     child.kill('SIGCONT')
     child.kill(name)
   }
+  const pids = [...children.keys()].map(({ pid }) => pid ?? 0)
+  for (let waited = 0; waited < 3_000 && pids.some(isAlive); waited += 20) pauseNow(20)
 }
+
+/** Stops this thread. */
+export const pauseNow = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 
 /** Whether the process runs. One that has ended and was not yet taken note of by its parent doesn't. */
 export function isAlive(pid: number): boolean {
