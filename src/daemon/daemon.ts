@@ -32,6 +32,7 @@ export interface DaemonResult {
   readonly error: Error | null
   /** Was everything in flight settled within the grace time? */
   readonly clean: boolean
+  /** `delivered`: messages that the broker confirmed. `unsettled`: those whose outcome is not recorded, so they will be sent again; null is unknown. */
   readonly relays: readonly { readonly name: string; readonly delivered: number; readonly unsettled: number | null }[]
 }
 
@@ -95,7 +96,7 @@ class Running {
     this.#relay = options.makeRelay(plan, this.#name)
     this.#relay.subscribe((event) => {
       this.#logger.event(this.#name, event)
-      if (event.name === 'settle.done') this.#delivered += event.messages - event.lost
+      if (event.name === 'publish.done') this.#delivered += event.messages - event.refused
     })
   }
 

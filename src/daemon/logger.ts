@@ -39,7 +39,7 @@ export function createLogger({ level, format, clock, write }: LoggerOptions): Lo
     const time = new Date(clock.wallMs()).toISOString()
     if (format === 'json') {
       const names = relay === null ? {} : { relay }
-      write(masked(JSON.stringify({ ...facts, ...names, time, level: at, text }, plain)))
+      write(JSON.stringify({ ...facts, ...names, time, level: at, text }, plain))
     } else write(masked(`${time} ${at.padEnd(5)} ${relay === null ? '' : `${relay}: `}${text}`))
   }
 
@@ -84,7 +84,7 @@ export function createLogger({ level, format, clock, write }: LoggerOptions): Lo
   return {
     event(relay, event) {
       const said = describe(event)
-      if (event.name === 'settle.done') sum(relay, event.messages - event.lost)
+      if (event.name === 'publish.done') sum(relay, event.messages - event.refused)
       if (said.often === undefined) tell(relay, event, said)
       else tellSometimes(relay, event, said, said.often)
     },
@@ -100,6 +100,7 @@ export function createLogger({ level, format, clock, write }: LoggerOptions): Lo
 
 function plain(_: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
+  if (typeof value === 'string') return masked(value)
   if (!(value instanceof Error)) return value
   const { code, hint } = value as { code?: unknown; hint?: unknown }
   return { code: code ?? value.name, message: value.message, hint: hint ?? null }

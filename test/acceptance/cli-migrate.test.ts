@@ -44,7 +44,7 @@ describePostgres('outrider migrate', () => {
     const { url } = await createTestDatabase()
     const both = await Promise.all([1, 2].map(() => runCli(['migrate', '--json'], { cwd, env: { DATABASE_URL: url } })))
     expect(both.map((r) => r.code)).toEqual([0, 0])
-    expect(both.map((r) => (JSON.parse(r.stdout) as { from: number }).from === 0).toSorted()).toEqual([false, true])
+    expect(both.filter((r) => (JSON.parse(r.stdout) as { from: number }).from === 0)).toHaveLength(1)
   })
 
   it('takes names, lanes and payload', async () => {

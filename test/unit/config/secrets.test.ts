@@ -19,8 +19,10 @@ describe('masked', () => {
     expect(masked('the host db and the user app stay')).toBe('the host db and the user app stay')
   })
 
-  it('does not blank out text for the sake of a secret of three letters', () => {
+  it('does not blank out text for the sake of a secret of three letters, or of one that is a word of our own', () => {
     rememberSecret('abc')
-    expect(masked('abcdef')).toBe('abcdef')
+    rememberSecret('postgres://postgres:outrider@db/shop')
+    expect(masked('abcdef, npx outrider migrate')).toBe('abcdef, npx outrider migrate')
+    expect(masked('postgres://postgres:outrider@db/shop')).toBe('postgres://postgres:***@db/shop')
   })
 })

@@ -88,7 +88,7 @@ describe('the daemon', () => {
   it('stops at a signal with the grace time, and says what was delivered', async () => {
     const d = daemon({ only: {} })
     await until(() => d.relays[0]?.calls.includes('start') === true)
-    d.relays[0]?.emit({ name: 'settle.done', messages: 7, lost: 2, ms: 1 })
+    d.relays[0]?.emit({ name: 'publish.done', lane: 0, group: 'orders', messages: 7, refused: 2, ms: 1 })
     d.signal('SIGTERM')
     expect(await d.done).toEqual({ signal: 'SIGTERM', error: null, clean: true, relays: [{ name: 'box', delivered: 5, unsettled: 0 }] })
     expect(d.relays[0]?.calls).toEqual(['start', 'stop 1000'])

@@ -21,7 +21,14 @@ const refused = (id: string, code = 'NOT_LEADER'): RelayEvent => ({
   attempt: 1,
   retryInMs: 5,
 })
-const settled = (messages: number, lost = 0): RelayEvent => ({ name: 'settle.done', messages, lost, ms: 1 })
+const published = (messages: number, turnedDown = 0): RelayEvent => ({
+  name: 'publish.done',
+  lane: 0,
+  group: 'orders',
+  messages,
+  refused: turnedDown,
+  ms: 1,
+})
 
 describe('the logger', () => {
   it('writes a line for people: time, level, relay, text', () => {
@@ -56,6 +63,12 @@ describe('the logger', () => {
     expect(lines.join('')).not.toContain('\n')
   })
 
+  it('keeps the token of a lane: it is no secret', () => {
+    const { log, lines } = logger({ format: 'json', level: 'debug' })
+    log.event('shop', { name: 'lane.acquired', lane: 1, token: 7n })
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ token: '7', text: 'lane 1 acquired (token 7)' })
+  })
+
   it.each([
     ['debug', 3],
     ['info', 2],
@@ -84,16 +97,16 @@ describe('the logger', () => {
     expect(lines).toHaveLength(4)
   })
 
-  it('sums up what was delivered, without what a lost lane did not record', () => {
+  it('sums up what was delivered, without what was refused', () => {
     const { log, lines, time } = logger()
-    log.event('shop', settled(100))
+    log.event('shop', published(100))
     time.ms = 5_000
-    log.event('shop', settled(50, 20))
+    log.event('shop', published(50, 20))
     expect(lines).toEqual([])
     time.ms = 10_000
-    log.event('shop', settled(1))
+    log.event('shop', published(1))
     expect(lines).toEqual([expect.stringMatching(/shop: delivered 131 messages in 10.0 s$/)])
-    log.event('shop', settled(2))
+    log.event('shop', published(2))
     log.flush()
     expect(lines[1]).toMatch(/delivered 2 messages/)
   })
