@@ -26,9 +26,9 @@ export interface SaslOptions {
 export interface KafkaOptions {
   /**
    * Where to begin: `host:port` of one or more brokers, as a list or as text with commas. The others are found from there.
-   * Name two or three, so that a start doesn't hang on one machine. Java's name: `bootstrap.servers`.
+   * Name two or three, so that a start doesn't hang on one machine. Needed here or, under Java's name `bootstrap.servers`, in `config`.
    */
-  readonly brokers: string | readonly string[]
+  readonly brokers?: string | readonly string[]
   /** The name under which the brokers log, meter and throttle this client. Java's name: `client.id`. @default 'outrider' */
   readonly clientId?: string
   /** `true` or Node's TLS options switch TLS on. Costs CPU for each byte. @default false */
