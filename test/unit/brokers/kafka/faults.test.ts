@@ -70,6 +70,14 @@ describe('an outcome in doubt', () => {
     },
   )
 
+  test.each([-1, 7, 13, 20, 56, 133])('code %i again and again is an unknown outcome, never a refusal', async (code) => {
+    const kafka = new FakeKafka({ t: 1 })
+    const { publish } = await openLane(kafka)
+    kafka.fate = () => ({ kind: 'storedBut', code })
+    expect(outcomes(await publish(messagesOf(2, 't')))[0]).toMatch(/^unknown /)
+    expect(kafka.values('t')).toEqual(['m1', 'm2'])
+  })
+
   test.each([6, 3, 10, 87, 17, 29, 19, 89])('is not ended by code %i, which speaks of the second try only', async (code) => {
     const kafka = new FakeKafka({ t: 1 })
     const { publish, fence } = await openLane(kafka)
