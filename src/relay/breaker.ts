@@ -59,6 +59,7 @@ export class Breaker {
     this.#suspects.set(group, lane)
     if (isProbe) this.#probing = null
     if (!isFirst && !isProbe) return this.#leftMs()
+    if (isFirst) this.#tries = 0
     return this.#pause(askedMs)
   }
 
@@ -77,7 +78,6 @@ export class Breaker {
   }
 
   #pause(askedMs: number): number {
-    if (this.#suspects.size === 0) this.#tries = 0
     const ms = Math.max(askedMs, backoffMs(this.#tries++, this.#policy, this.#random()))
     this.#alarms.cancel(this.#rest)
     this.#rest = this.#alarms.in(ms, () => {

@@ -56,7 +56,8 @@ const reopen: RetryPolicy = { maxAttempts: 1, firstDelayMs: 100, maxDelayMs: 500
 /** A session that lived so long was a healthy one. */
 const healthyMs = 10_000
 const defaultGraceMs = 10_000
-const closeMs = 500
+/** For both ends to close: after the grace of a stop, and in any case. */
+const closeMs = { afterGrace: 200, most: 5000 }
 
 class SourceToPublisher implements Relay {
   readonly done: Promise<void>
@@ -228,7 +229,8 @@ class SourceToPublisher implements Relay {
     const { source, publisher, clock } = this.#settings
     const ended = new AbortController()
     const closing = [source, publisher].map(async (plug) => await plug.close())
-    await Promise.race([Promise.allSettled(closing), clock.sleep(closeMs, ended.signal)])
+    const tooLate = this.#graceOver.promise.then(() => clock.sleep(closeMs.afterGrace, ended.signal))
+    await Promise.race([Promise.allSettled(closing), tooLate, clock.sleep(closeMs.most, ended.signal)])
     ended.abort()
   }
 }

@@ -12,7 +12,7 @@ import { Settler } from './settler.ts'
 import { SourceCalls } from './source-calls.ts'
 
 /** After the grace, for aborted publishes to end and lanes to be given back. */
-const overtimeMs = 400
+const overtimeMs = 300
 
 export class Session {
   readonly calls: SourceCalls
@@ -25,6 +25,7 @@ export class Session {
   readonly #settler: Settler
   readonly #reader: Reader
   readonly #keeper: LaneKeeper
+  #keeping: Promise<void> = Promise.resolve()
   #isStopping = false
 
   /**
@@ -93,7 +94,7 @@ export class Session {
 
   start(): void {
     void this.#reader.run()
-    void this.#keeper.run()
+    this.#keeping = this.#keeper.run()
   }
 
   /** Nothing is in hand. */
@@ -116,10 +117,16 @@ export class Session {
     const finished = flights.ended().then(() => this.#settler.ended())
     await Promise.race([finished, graceOver, this.broken])
     flights.abort()
-    await this.#atMost(finished)
+    const { clock } = this.#settings
+    const ended = new AbortController()
+    const tooLate = Promise.race([graceOver.then(() => clock.sleep(overtimeMs, ended.signal)), this.broken])
+    await Promise.race([finished, tooLate])
     const unsettled = flights.messages + this.#lanes.all().reduce((sum, lane) => sum + lane.accepted, 0)
     this.#keeper.stop()
-    await this.#atMost(this.#keeper.release())
+    // First of all an `acquire` that is under way: what it brings is given back too.
+    await Promise.race([this.#keeping, tooLate])
+    await Promise.race([this.#keeper.release().catch(() => {}), tooLate])
+    ended.abort()
     this.#end()
     return unsettled
   }
@@ -138,12 +145,5 @@ export class Session {
   #end(): void {
     for (const lane of this.#lanes.all()) lane.end()
     this.#alarms.end()
-  }
-
-  async #atMost(work: Promise<unknown>): Promise<void> {
-    const ended = new AbortController()
-    const quiet = work.catch(() => {})
-    await Promise.race([quiet, this.broken, this.#settings.clock.sleep(overtimeMs, ended.signal)])
-    ended.abort()
   }
 }

@@ -17,17 +17,19 @@ export interface Line {
 }
 
 export interface LineOptions extends Partial<RelayOptions> {
+  /** A copy of the relay in which a rule is broken. */
+  readonly make?: typeof createRelay
   readonly lanes?: number
   readonly publish?: FakePublisherOptions
 }
 
 /** A relay between a fake source and a fake publisher, on a clock that stands still. Jitter is always the longest pause. */
-export function line({ lanes = 1, publish = {}, ...options }: LineOptions = {}): Line {
+export function line({ lanes = 1, publish = {}, make = createRelay, ...options }: LineOptions = {}): Line {
   const log: string[] = []
   const source = new FakeSource(lanes, log)
   const publisher = new FakePublisher({ ...publish, log })
   const clock = createTestClock()
-  const relay = createRelay({ source, publisher, clock, random: () => 0.999999, relayName: 'test', ...options })
+  const relay = make({ source, publisher, clock, random: () => 0.999999, relayName: 'test', ...options })
   const events: RelayEvent[] = []
   relay.subscribe((event) => events.push(event))
   onTestFinished(async () => {
