@@ -30,7 +30,7 @@ export const provenNothing = (counts: RunCounts): string[] => [
   ...(counts.onKafka === 0 ? ['Kafka'] : []),
 ]
 
-function count(modules: readonly TestModule[], unhandled: number): RunCounts {
+export function count(modules: readonly TestModule[], unhandled: number): RunCounts {
   const counts: RunCounts = { passed: 0, failed: unhandled, skipped: 0, onPostgres: 0, onKafka: 0 }
   for (const module of modules) {
     // A file that can't be read, or a hook that throws, has no case that failed.
