@@ -1,5 +1,6 @@
 // The wire by @platformatic/kafka's low-level calls: it keeps protocol, TLS, SASL and compression; sequences, epochs, what is in flight and every
 // verdict are the publisher's. Its high-level producer isn't used: it takes a new producer id and sends again by itself.
+import { isIP } from 'node:net'
 import type { Connection as KafkaConnection, ConnectionOptions, MessageRecord } from '@platformatic/kafka'
 import { OutriderError } from '../../core/index.ts'
 import type { Compression, SaslOptions, TlsOptions } from './options.ts'
@@ -65,7 +66,7 @@ async function open(
     requestTimeout: options.requestTimeoutMs,
     // What is in flight is bounded by the streams; a queue here would only hide that a request wasn't written yet.
     maxInflights: 1_000_000,
-    ...(options.tls === null ? {} : { tls: options.tls, tlsServerName: options.tls.servername ?? true }),
+    ...(options.tls === null ? {} : { tls: options.tls, tlsServerName: options.tls.servername ?? isIP(address.host) === 0 }),
     ...(options.sasl === null ? {} : { sasl: options.sasl }),
   }
   const connection = new library.Connection(options.clientId, settings)
