@@ -160,8 +160,9 @@ update ${n.of('position')} p set token = p.token + 1, crashes = p.crashes + leas
 from leased where p.lane = leased.lane
 returning p.lane, p.token::text, p.upto::text, p.ctid::text, p.fence`
 
-/** After the take-over is committed, in a later snapshot: only the holder changes them from then on. $1 lanes. */
-export const readGaps = (n: Names) => `select lane, lo::text, hi::text from ${n.of('gap')} where lane = any($1::int[]) order by lane, lo`
+/** After the take-over is committed, in a later snapshot: only the holder changes them from then on. In order of numbers, not of their text. $1 lanes. */
+export const readGaps = (n: Names) =>
+  `select g.lane, g.lo::text, g.hi::text from ${n.of('gap')} g where g.lane = any($1::int[]) order by g.lane, g.lo`
 
 /** Extends all leases of a relay, and its own sign of life. $1 owner, $2 lease ms, $3 name. By primary key and a scan of few rows. */
 export const renewLeases = (n: Names) => `
