@@ -1,8 +1,9 @@
 // The reference: the same line as a bare script. It reads windows, groups them by lane and partition, produces, and moves the
 // positions. No gap rule, no guards, no bounds on memory, no error handling: the least that such a line can cost.
 import { Client, type QueryArrayConfig } from 'pg'
-import { Connection, initProducerIdV5, NumericMap, produceV11, type MessageRecord } from '@platformatic/kafka'
+import { Connection, NumericMap, produceV11, type MessageRecord } from '@platformatic/kafka'
 import { partitionFor } from '../../src/brokers/kafka/index.ts'
+import { newProducerId } from './producer-id.ts'
 import { report, stopwatch, taskOf } from './contestant.ts'
 
 const windowRows = 4_000
@@ -18,7 +19,7 @@ await broker.connect(host!, Number(port))
 const producers: bigint[] = []
 const sequences: number[][] = []
 for (let lane = 0; lane < lanes; lane++) {
-  producers.push((await initProducerIdV5.api.async(broker, null, 60_000, -1n, -1)).producerId)
+  producers.push(await newProducerId(broker))
   sequences.push(Array.from({ length: task.partitions }, () => 0))
 }
 const name = (text: string) => Buffer.from(text)

@@ -1,5 +1,6 @@
 // The reference of the broker's side: the same records from memory, by the client's low-level calls, nothing read or settled.
-import { Connection, initProducerIdV5, NumericMap, produceV11, type MessageRecord } from '@platformatic/kafka'
+import { Connection, NumericMap, produceV11, type MessageRecord } from '@platformatic/kafka'
+import { newProducerId } from './producer-id.ts'
 import { report, stopwatch, taskOf } from './contestant.ts'
 
 const perRequest = 125
@@ -11,9 +12,7 @@ await broker.connect(host!, Number(port))
 const value = Buffer.from(JSON.stringify({ pad: 'x'.repeat(480) }))
 const names = ['eventId', 'eventType', 'aggregateType'].map((text) => Buffer.from(text))
 const values = ['0190f9f0-0000-7000-8000-000000000000', 'OrderPlaced', 'order'].map((text) => Buffer.from(text))
-const streams = await Promise.all(
-  Array.from({ length: lanes }, async () => (await initProducerIdV5.api.async(broker, null, 60_000, -1n, -1)).producerId),
-)
+const streams = await Promise.all(Array.from({ length: lanes }, () => newProducerId(broker)))
 const requests = Math.ceil(task.events / (lanes * task.partitions * perRequest))
 
 async function stream(producerId: bigint, partition: number): Promise<void> {

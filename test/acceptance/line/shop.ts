@@ -28,12 +28,12 @@ export async function openShop(url: string, topic: string, writers = 4): Promise
     events: defineEvents({ Placed: event<{ key: string; n: string }>({ aggregate: 'account', key: (e) => e.key, topic }) }),
   })
   let placed = 0
-  let stopping = false
+  const stopping = new AbortController()
   const watchers = new Set<() => void>()
 
   async function writer(number: number): Promise<void> {
     let client = await connect(url)
-    for (let turn = 0; !stopping; turn++) {
+    for (let turn = 0; !stopping.signal.aborted; turn++) {
       try {
         await client.query('begin')
         const key = `k${((number * 7 + turn * 13) % keys) + 1}`
@@ -48,7 +48,7 @@ export async function openShop(url: string, topic: string, writers = 4): Promise
       } catch {
         // The server was restarted, or ended the session: the application tries again, as it would.
         await client.end().catch(() => undefined)
-        client = await reconnect(url, () => stopping)
+        client = await reconnect(url, () => stopping.signal.aborted)
       }
     }
     await client.end().catch(() => undefined)
@@ -68,7 +68,7 @@ export async function openShop(url: string, topic: string, writers = 4): Promise
       watchers.delete(watcher)
     },
     async stop() {
-      stopping = true
+      stopping.abort()
       await all
       const client = await reconnect(url, () => false)
       const { rows } = await client.query<{ id: string; key: string; n: string }>('select id, key, n from placed')

@@ -30,6 +30,8 @@ export class LanePosition {
   readonly startedAt: bigint
   /** When this lane's row was last written, by the monotonic clock. */
   writtenMs = 0
+  /** When messages of this lane were last handed out, by the monotonic clock. */
+  handedOutMs = -Infinity
   #gaps: readonly Range[]
   /** Numbers read above `upto`, in order, settled or not. */
   readonly #readAbove: bigint[] = []

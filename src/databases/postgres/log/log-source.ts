@@ -25,8 +25,8 @@ import { writePlans, type Planned } from './settlement.ts'
 
 /** A lane without messages moves on at most once in this time. */
 const idleAdvanceMs = 1_000
-/** When some lanes are full, how long to wait for them rather than to leave them behind. */
-const togetherMs = 4
+/** A full lane that was handed something within this time is waited for; after that the others go on without it. */
+const movingMs = 50
 const firstPollMs = 10
 /** With open numbers younger than a while, late commits are looked for this often at least. */
 const openPollMs = 50
@@ -103,17 +103,29 @@ export class LogSource implements Source {
     const held = this.#alive()
     while (!signal.aborted && !this.#closed) {
       // A large transaction that committed late comes all at once: it is handed on before more is read.
-      if (queued(held) >= this.#context!.batchSize * held.setup.lanes) {
+      if (queued(held).messages >= 2 * this.#context!.batchSize * held.setup.lanes) {
         const out = this.#takeFrom(held, room)
         if (out.length > 0) return out
       }
-      const wanted = this.#wanted(held, room)
-      if (wanted.length > 0 && wanted.length < held.positions.size && this.#isBusy(held)) {
-        // Lanes that are full now are likely to have room in a moment; one left behind costs a window of its own.
-        await this.#wait(togetherMs, signal)
-        if (signal.aborted) break
+      const wanted = this.#wanted(held, room, maxBytes)
+      if (wanted === 'soon') {
+        const out = this.#takeFrom(held, room)
+        if (out.length > 0) return out
+        await this.#wait(movingMs, signal)
+        continue
       }
-      const { messages } = await held.reader.cycle(held.positions, wanted, maxBytes)
+      const startedMs = this.#context!.clock.monotonicMs()
+      const { messages, late } = await held.reader.cycle(held.positions, wanted, maxBytes)
+      if (messages.length > 0) {
+        const bytes = messages.reduce((sum, message) => sum + (message.payload?.length ?? 0), 0)
+        this.#context!.report({
+          name: 'read.done',
+          messages: messages.length,
+          bytes,
+          late,
+          ms: this.#context!.clock.monotonicMs() - startedMs,
+        })
+      }
       for (const message of messages) {
         const queue = held.queues.get(message.lane)
         if (queue !== undefined) queue.push(message)
@@ -132,8 +144,12 @@ export class LogSource implements Source {
     const held = this.#alive()
     for (const { message } of settlements) held.positions.get(message.lane)?.settled(message.seq)
     const touched = new Set(settlements.map((s) => s.message.lane))
+    const { clock, report } = this.#context!
+    const startedMs = clock.monotonicMs()
     const unknown = [...touched].filter((lane) => !held.positions.has(lane))
-    return { lost: [...unknown, ...(await this.#write(held, touched))] }
+    const lost = [...unknown, ...(await this.#write(held, touched))]
+    report({ name: 'settle.done', messages: settlements.length, lost: lost.length, ms: clock.monotonicMs() - startedMs })
+    return { lost }
   }
 
   async storeFence(lane: number, fence: Uint8Array): Promise<boolean> {
@@ -205,29 +221,42 @@ export class LogSource implements Source {
     held.queues.delete(lane)
   }
 
-  #wanted(held: Held, room: ReadonlyMap<number, number>): Wanted[] {
-    const wanted: Wanted[] = []
+  /**
+   * For whom the next window reads: when a lane has room and nothing is ready for it, for all whose queues are short. A lane
+   * that is full for a moment gets its rows along with the others; left behind, it would need the same window once more.
+   * `soon`: a lane with more than its share of the rows is still busy with them.
+   */
+  #wanted(held: Held, room: ReadonlyMap<number, number>, maxBytes: number): Wanted[] | 'soon' {
+    const { batchSize, maxInFlight } = this.#context!
+    const now = this.#context!.clock.monotonicMs()
+    let isMoving = false
+    const hungry: LanePosition[] = []
+    const others: LanePosition[] = []
     for (const position of held.positions.values()) {
-      const most = Math.min(room.get(position.lane) ?? 0, this.#context!.maxInFlight - position.readAbove)
-      if (most > 0 && held.queues.get(position.lane)!.length === 0) wanted.push({ position, room: most })
+      const { length } = held.queues.get(position.lane)!
+      if (length === 0 && (room.get(position.lane) ?? 0) > 0 && position.readAbove < maxInFlight) hungry.push(position)
+      else if (length <= batchSize) others.push(position)
+      else if (now - position.handedOutMs < movingMs) isMoving = true
     }
-    return wanted
+    if (hungry.length === 0) return []
+    if (isMoving) return 'soon'
+    const all = queued(held).bytes < maxBytes ? [...hungry, ...others] : hungry
+    return all.map((position) => ({ position, room: batchSize }))
   }
 
   /** Takes from each queue as many as there is room for, and as may be repeated after a crash. */
   #takeFrom(held: Held, room: ReadonlyMap<number, number>): Message[] {
+    const now = this.#context!.clock.monotonicMs()
     const out: Message[] = []
     for (const [lane, queue] of held.queues) {
       if (queue.length === 0) continue
-      const handedOut = held.positions.get(lane)!.readAbove - queue.length
-      const most = Math.min(room.get(lane) ?? 0, this.#context!.maxInFlight - handedOut)
-      if (most > 0) for (const message of queue.length <= most ? queue.splice(0) : queue.splice(0, most)) out.push(message)
+      const position = held.positions.get(lane)!
+      const most = Math.min(room.get(lane) ?? 0, this.#context!.maxInFlight - (position.readAbove - queue.length))
+      if (most <= 0) continue
+      position.handedOutMs = now
+      for (const message of queue.length <= most ? queue.splice(0) : queue.splice(0, most)) out.push(message)
     }
     return out
-  }
-
-  #isBusy(held: Held): boolean {
-    return [...held.positions.values()].some((p) => p.unsettled > 0)
   }
 
   /** Writes what has changed for these lanes, and for idle ones whose position has not been written for a while. One at a time. */
@@ -292,8 +321,13 @@ export class LogSource implements Source {
   }
 }
 
-function queued(held: Held): number {
+/** What was read and not handed out yet. */
+function queued(held: Held): { messages: number; bytes: number } {
   let messages = 0
-  for (const queue of held.queues.values()) messages += queue.length
-  return messages
+  let bytes = 0
+  for (const queue of held.queues.values()) {
+    messages += queue.length
+    for (const { payload } of queue) bytes += payload?.length ?? 0
+  }
+  return { messages, bytes }
 }

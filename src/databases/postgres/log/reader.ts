@@ -15,6 +15,8 @@ import { contentTypeOf, messageOf, rawQuery, type Row } from './window.ts'
 const youngMs = 50
 /** The locks are looked at once in this time at most. */
 const holdersEveryMs = 20
+/** Further behind than so many full windows, a lane is read apart from the others. */
+const farWindows = 10
 /** Most rows of a window when payloads are large: grows again as they become small. */
 const fewestRows = 16
 
@@ -44,7 +46,7 @@ export class Reader {
   #lastValue = 0n
   #holdersAtMs = -Infinity
   #rowLimit = Number.MAX_SAFE_INTEGER
-  #laggardsTurn = false
+  #headsTurn = false
 
   constructor(connection: Connection, setup: Setup, names: Names, context: SourceContext, safeties: Safeties) {
     this.#connection = connection
@@ -87,13 +89,20 @@ export class Reader {
     return this.#safeties.lateFirst ? [...late, ...window].toSorted(bySeq) : [...window, ...late]
   }
 
-  /** Where the next window reads, and for whom: the furthest lanes, or, in turn, all from the one that is furthest behind. */
+  /**
+   * Where the next window reads: from the lane that is furthest behind, so that all soon read together again. One that is far
+   * behind takes turns with the furthest ones, which it would keep waiting otherwise.
+   */
   #nextWindow(wanted: readonly Wanted[]): { from: bigint; lanes: readonly Wanted[] } {
-    this.#laggardsTurn = !this.#laggardsTurn
-    let from = wanted[0]?.position.cursor ?? 0n
+    let tail = wanted[0]?.position.cursor ?? 0n
+    let head = tail
     for (const { position } of wanted) {
-      if (this.#laggardsTurn ? position.cursor < from : position.cursor > from) from = position.cursor
+      if (position.cursor < tail) tail = position.cursor
+      if (position.cursor > head) head = position.cursor
     }
+    const isFar = head - tail > BigInt(this.#context.batchSize * this.#setup.lanes * farWindows)
+    this.#headsTurn = isFar && !this.#headsTurn
+    const from = this.#headsTurn ? head : tail
     return { from, lanes: wanted.filter((w) => w.position.cursor >= from) }
   }
 
