@@ -10,25 +10,16 @@ import { readOrders } from './orders.ts'
 import type { FaultKind, Outcome } from './outcome.ts'
 import { cutSessions, orderIds, type Side } from './queries.ts'
 import type { Story } from './story.ts'
-import type {
-  BillingTalk,
-  FromJudge,
-  FromShop,
-  JudgeTalk,
-  RelayTalk,
-  RelayTask,
-  ShopTalk,
-  ShopTask,
-  ToBilling,
-  ToRelay,
-  ToShop,
-} from './talk.ts'
+import type { BillingTalk, FromJudge, JudgeTalk, RelayTalk, RelayTask, ShopTalk, ShopTask, ToBilling, ToRelay, ToShop } from './talk.ts'
 
 export const leaseMs = 1_000
 export const publishTimeoutMs = 400
 
 /** When things happen, as parts of the whole. */
 const act = { stop: 0.15, back: 0.3, hold: 0.42, kill: 0.56, twice: 0.68, cut: 0.76, lastOrder: 0.84 } as const
+/** Orders from this place in the file on wait for the fault, so that each strikes while orders come in, however slow the machine is. */
+const heldBack = { hold: 230, kill: 310, cut: 370 } as const
+const allOrders = 1_000_000
 /** Messages that should be in flight when the relay is killed. */
 const wantedInFlight = 25
 /** Longest wait for something that is due to happen. */
@@ -77,7 +68,7 @@ class Play {
   #startedMs = 0
   #firstAtMs = 0
   #relay: Child<ToRelay> | null = null
-  #shops: Child<ToShop>[] = []
+  #shops: readonly Child<ToShop>[] = []
 
   constructor(children: Children, database: DemoDatabase, broker: DemoBroker, seconds: number, story: Story) {
     this.#children = children
@@ -97,11 +88,13 @@ class Play {
     story.say(' two ways naive: COMMIT, then send (1 of 5: send, then COMMIT)     outrider: outbox.write(tx)')
     this.#relay = this.#startRelay()
     const billing = this.#children.start<BillingTalk>('billing', this.#place, (message) => this.#facts.fromBilling(message))
-    await this.#expect(() => this.#facts.relaysStarted === 1, 'the relay to start')
-    // The shops need a moment to start; the first order waits for them.
-    this.#firstAtMs = Date.now() + 700
-    this.#startShops(orders.length)
-    this.#startedMs = performance.now() + 700
+    const shops = this.#startShops(orders.length)
+    await this.#expect(() => this.#facts.relaysReady === 1, 'the first relay')
+    this.#relay.tell({ do: 'start' })
+    await this.#expect(() => this.#facts.relaysStarted === 1 && this.#facts.shopsReady === 2, 'the relay and the shops to start')
+    this.#firstAtMs = Date.now()
+    this.#open(shops, heldBack.hold)
+    this.#startedMs = performance.now()
     story.begin()
     const telling = setInterval(() => this.#tellProgress(), (this.#seconds * 1_000) / 13)
     try {
@@ -126,21 +119,33 @@ class Play {
     return this.#children.start<RelayTalk>('relay', task, (message) => this.#facts.fromRelay(message))
   }
 
-  #startShops(count: number): void {
-    const paceMs = (this.#seconds * act.lastOrder * 1_000) / count
-    for (const [side, role] of [
-      ['outrider', 'shop'],
-      ['naive', 'naive-shop'],
-    ] as const) {
-      const task: ShopTask = { ...this.#place, firstAtMs: this.#firstAtMs, paceMs, rolledBack: [...this.#facts.rolledBack[side]] }
-      this.#shops.push(this.#children.start<ShopTalk>(role, task, (message) => this.#heard(side, message)))
-    }
+  /** Both shops, each a process that is ready to open. */
+  #startShops(count: number): Child<ToShop>[] {
+    const task: ShopTask = { ...this.#place, paceMs: (this.#seconds * act.lastOrder * 1_000) / count }
+    return (
+      [
+        ['outrider', 'shop'],
+        ['naive', 'naive-shop'],
+      ] as const
+    ).map(([side, role]) => {
+      const shop: Child<ToShop> = this.#children.start<ShopTalk>(role, task, (message) => {
+        if (message.is === 'done') this.#children.mayEnd(shop)
+        this.#facts.fromShop(side, message)
+      })
+      return shop
+    })
   }
 
-  #heard(side: Side, message: FromShop): void {
-    const shop = this.#shops.at(side === 'outrider' ? -2 : -1)
-    if (message.is === 'done' && shop !== undefined) this.#children.mayEnd(shop)
-    this.#facts.fromShop(side, message)
+  /** Each takes the orders that it has not done yet, up to a place in the file. */
+  #open(shops: readonly Child<ToShop>[], upTo: number): void {
+    for (const [i, side] of (['outrider', 'naive'] as const).entries()) {
+      shops[i]?.tell({ do: 'open', firstAtMs: this.#firstAtMs, rolledBack: [...this.#facts.rolledBack[side]], upTo })
+    }
+    this.#shops = shops
+  }
+
+  #goOn(upTo: number): void {
+    for (const shop of this.#shops) shop.tell({ do: 'go on', upTo })
   }
 
   async #stopBroker(): Promise<void> {
@@ -163,14 +168,18 @@ class Play {
   async #killRelay(): Promise<void> {
     const facts = this.#facts
     await this.#at(act.hold)
+    const next = this.#startRelay()
+    await this.#expect(() => facts.relaysReady === 2, 'the next relay to get ready')
     this.#relay?.tell({ do: 'hold' })
-    await facts.until(() => facts.inFlight.length >= wantedInFlight, patienceMs / 4)
+    this.#goOn(heldBack.kill)
+    await facts.until(() => facts.inFlight.length >= wantedInFlight, patienceMs)
     await this.#relay?.kill()
     const inFlight = new Set(facts.inFlight)
     this.#faults.relay_killed = inFlight.size > 0 ? 1 : 0
     this.#story.tell(`RELAY KILLED (SIGKILL) with ${inFlight.size} in flight`, 'fault')
     facts.relayDelivered = []
-    this.#relay = this.#startRelay()
+    this.#relay = next
+    next.tell({ do: 'start' })
     const sentAgain = (): number => new Set(facts.relayDelivered.filter(({ id }) => inFlight.has(id)).map(({ id }) => id)).size
     await this.#expect(() => sentAgain() === inFlight.size, 'the next relay to send again what was in flight')
     this.#story.tell(`next relay takes over, re-sends ${sentAgain()}`, 'fault')
@@ -179,14 +188,17 @@ class Play {
   async #killShops(count: number): Promise<void> {
     const { caught } = this.#facts
     await this.#at(act.kill)
+    const next = this.#startShops(count)
+    await this.#expect(() => this.#facts.shopsReady === 4, 'the next shops to get ready')
     const shops = this.#shops
-    this.#shops = []
     for (const shop of shops) shop.tell({ do: 'catch' })
-    const struck = await this.#facts.until(() => caught.outrider.length === 2 && caught.naive.length === 1, patienceMs / 4)
+    this.#goOn(heldBack.cut)
+    this.#faults.shop_killed = (await this.#facts.until(() => caught.outrider.length === 2 && caught.naive.length === 1, patienceMs))
+      ? 1
+      : 0
     await Promise.all(shops.map((shop) => shop.kill()))
-    this.#faults.shop_killed = struck ? 1 : 0
     this.#story.tell(`SHOPS KILLED (SIGKILL): outrider ${caught.outrider.join(' and ')}, naive ${caught.naive.join()}`, 'fault')
-    this.#startShops(count)
+    this.#open(next, heldBack.cut)
   }
 
   async #deliverTwice(billing: Child<ToBilling>): Promise<void> {
@@ -200,6 +212,7 @@ class Play {
     const before = this.#facts.sessionsLost
     const cut = await withClient(this.#database.url, async (client) => (await client.query<{ cut: number }>(cutSessions)).rows[0]?.cut ?? 0)
     this.#story.tell(`DATABASE SESSIONS CUT: all ${cut} of them`, 'fault')
+    this.#goOn(allOrders)
     this.#faults.sessions_cut = (await this.#facts.until(() => this.#facts.sessionsLost > before, patienceMs / 2)) ? cut : 0
   }
 

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Pool, type PoolClient } from 'pg'
 import { readOrders, type Order } from './orders.ts'
 import { orderExists, orderIds, type Side } from './queries.ts'
-import type { ShopTask } from './talk.ts'
+import type { Opening, ShopTask } from './talk.ts'
 
 /** Orders that come in at the same moment. */
 const together = 4
@@ -19,15 +19,44 @@ export function openPool(databaseUrl: string): Pool {
   return pool
 }
 
-/** Each order at its time, whether or not those before it are done: as requests come to a service. Resolves when all are done. */
-export async function takeOrders(task: ShopTask, pool: Pool, side: Side, take: (order: Order) => Promise<void>): Promise<void> {
+/** The shop's door: closed until the conductor opens it, and again for the orders that it holds back. */
+export class Door {
+  readonly #opened = Promise.withResolvers<Opening>()
+  #upTo = 0
+  #letGoOn: () => void = () => undefined
+
+  readonly opening = this.#opened.promise
+
+  open(opening: Opening): void {
+    this.#opened.resolve(opening)
+    this.goOn(opening.upTo)
+  }
+
+  goOn(upTo: number): void {
+    this.#upTo = upTo
+    this.#letGoOn()
+  }
+
+  async pass(place: number): Promise<void> {
+    while (place >= this.#upTo) await new Promise<void>((resolve) => (this.#letGoOn = resolve))
+  }
+}
+
+/**
+ * Each order at its time, whether or not those before it are done: as requests come to a service. Leaves out those that are done already.
+ * Resolves when all are done.
+ */
+export async function takeOrders(task: ShopTask, door: Door, pool: Pool, side: Side, take: (order: Order) => Promise<void>): Promise<void> {
+  const all = await readOrders()
+  const { firstAtMs, rolledBack } = await door.opening
   const known = await retried(async () => (await pool.query<{ id: string }>(orderIds(side))).rows)
-  const done = new Set([...known.map(({ id }) => id), ...task.rolledBack])
+  const done = new Set([...known.map(({ id }) => id), ...rolledBack])
   const open: Promise<void>[] = []
-  for (const [i, order] of (await readOrders()).entries()) {
+  for (const [place, order] of all.entries()) {
     if (done.has(order.id)) continue
-    const dueMs = task.firstAtMs + Math.floor(i / together) * together * task.paceMs
-    if (dueMs > Date.now()) await pause(dueMs - Date.now())
+    await door.pass(place)
+    const leftMs = firstAtMs + Math.floor(place / together) * together * task.paceMs - Date.now()
+    if (leftMs > 0) await pause(leftMs)
     open.push(take(order))
   }
   await Promise.all(open)

@@ -11,6 +11,7 @@ export class Facts {
   naiveGivenUp = 0
   refusals = 0
   sessionsLost = 0
+  relaysReady = 0
   relaysStarted = 0
   relaysStopped = 0
   /** Why the relay can't go on by itself. */
@@ -22,6 +23,7 @@ export class Facts {
   readonly handled: Record<Side, Set<string>> = { outrider: new Set(), naive: new Set() }
   handledTwice = 0
   duplicates = 0
+  shopsReady = 0
   readonly shopsDone = new Set<Side>()
   readonly caught: Record<Side, string[]> = { outrider: [], naive: [] }
   readonly #undelivered = new Map<string, number>()
@@ -54,6 +56,9 @@ export class Facts {
       case 'caught':
         this.caught[side].push(message.at)
         break
+      case 'ready':
+        this.shopsReady++
+        break
       case 'done':
         this.shopsDone.add(side)
     }
@@ -77,6 +82,9 @@ export class Facts {
         break
       case 'session lost':
         this.sessionsLost++
+        break
+      case 'ready':
+        this.relaysReady++
         break
       case 'started':
         this.relaysStarted++

@@ -2,7 +2,7 @@
 // sends and then commits. A send that fails is tried again; after the third time the order counts more than its event, and it is logged.
 import { setTimeout as pause } from 'node:timers/promises'
 import { clientsFor } from './brokers/broker.ts'
-import { openPool, takeOrders, transaction, work } from './counter.ts'
+import { Door, openPool, takeOrders, transaction, work } from './counter.ts'
 import { topics, type OrderPlaced } from './events.ts'
 import type { Order } from './orders.ts'
 import { insertOrder, nextOrderOfClient } from './queries.ts'
@@ -12,11 +12,17 @@ const sendTries = 3
 const sendPauseMs = 300
 
 let isToBeCaught = false
-const { task, tell } = role<ShopTalk>(() => (isToBeCaught = true))
+const door = new Door()
+const { task, tell } = role<ShopTalk>((message) => {
+  if (message.do === 'open') door.open(message)
+  else if (message.do === 'go on') door.goOn(message.upTo)
+  else isToBeCaught = true
+})
 const pool = openPool(task.databaseUrl)
-const producer = (await clientsFor(task.broker)).producer()
+const producer = await (await clientsFor(task.broker)).producer()
 
-await takeOrders(task, pool, 'naive', place)
+await tell({ is: 'ready' })
+await takeOrders(task, door, pool, 'naive', place)
 await tell({ is: 'done' })
 
 async function place(order: Order): Promise<void> {

@@ -1,26 +1,20 @@
 // The relay's process: `createRelay` as any application would start it, watched by the conductor.
 import { createRelay } from '../src/relay/index.ts'
 import { postgres } from '../src/databases/postgres/index.ts'
-import type { Message, Publisher } from '../src/core/index.ts'
+import type { Message, Publisher, Settlement, Source } from '../src/core/index.ts'
 import { clientsFor } from './brokers/broker.ts'
 import type { OrderPlaced } from './events.ts'
 import { role, type RelayTalk, type ToRelay } from './talk.ts'
 
 let isHolding = false
-/** Ids that the broker confirmed and that are not settled. */
+/** Ids that the broker confirmed, and whose settlement has not begun. */
 const inFlight = new Set<string>()
 
 const { task, tell } = role<RelayTalk>((message) => void obey(message))
 const relay = createRelay({
-  source: postgres({ url: task.databaseUrl }),
-  publisher: watched((await clientsFor(task.broker)).publisher(task.publishTimeoutMs)),
+  source: held(postgres({ url: task.databaseUrl })),
+  publisher: watched(await (await clientsFor(task.broker)).publisher(task.publishTimeoutMs)),
   leaseMs: task.leaseMs,
-  // The point between the broker's confirmation and the settlement: what is killed here has delivered and knows nothing of it.
-  async pauses(point, messages) {
-    if (point !== 'settle') return
-    if (!isHolding) for (const { id } of messages) inFlight.delete(id)
-    else await new Promise(() => undefined)
-  },
 })
 relay.subscribe((event) => {
   if (event.name === 'source.lost') void tell({ is: 'session lost' })
@@ -28,11 +22,14 @@ relay.subscribe((event) => {
   if (event.name === 'publish.done' && event.refused > 0) void tell({ is: 'refused', messages: event.refused })
   if (event.name === 'relay.failed') void tell({ is: 'failed', reason: String(event.error) })
 })
-await relay.start()
-await tell({ is: 'started' })
+await tell({ is: 'ready' })
 
 async function obey(message: ToRelay): Promise<void> {
   switch (message.do) {
+    case 'start':
+      await relay.start()
+      await tell({ is: 'started' })
+      return
     case 'hold':
       isHolding = true
       return
@@ -40,6 +37,18 @@ async function obey(message: ToRelay): Promise<void> {
       await relay.stop()
       await tell({ is: 'stopped' })
   }
+}
+
+/** Stands still before a settlement when asked to: what is killed there has delivered, and nothing knows of it. */
+function held(inner: Source): Source {
+  const settle = inner.settle.bind(inner)
+  return Object.assign(inner, {
+    async settle(settlements: readonly Settlement[]) {
+      if (isHolding) await new Promise(() => undefined)
+      for (const { message } of settlements) inFlight.delete(message.id)
+      return settle(settlements)
+    },
+  })
 }
 
 function watched(inner: Publisher): Publisher {

@@ -1,20 +1,23 @@
 // The order service with Outrider: the order and its event are written in one transaction. That is all it does about events.
 import { createOutbox } from '../src/write/index.ts'
-import { openPool, takeOrders, transaction, work } from './counter.ts'
+import { Door, openPool, takeOrders, transaction, work } from './counter.ts'
 import { events } from './events.ts'
 import type { Order } from './orders.ts'
 import { insertOrder, nextOrderOfClient } from './queries.ts'
 import { role, type CaughtAt, type ShopTalk } from './talk.ts'
 
+const door = new Door()
 const toCatch = new Set<CaughtAt>()
-const { task, tell } = role<ShopTalk>(() => {
-  toCatch.add('before COMMIT')
-  toCatch.add('after COMMIT')
+const { task, tell } = role<ShopTalk>((message) => {
+  if (message.do === 'open') door.open(message)
+  else if (message.do === 'go on') door.goOn(message.upTo)
+  else for (const at of ['before COMMIT', 'after COMMIT'] as const) toCatch.add(at)
 })
 const pool = openPool(task.databaseUrl)
 const outbox = createOutbox({ events })
 
-await takeOrders(task, pool, 'outrider', place)
+await tell({ is: 'ready' })
+await takeOrders(task, door, pool, 'outrider', place)
 await tell({ is: 'done' })
 
 async function place(order: Order): Promise<void> {

@@ -10,12 +10,17 @@ interface Place {
 
 /** What a shop has to do. */
 export interface ShopTask extends Place {
-  /** When the first order comes in, milliseconds since 1970. */
-  readonly firstAtMs: number
   /** Pause between two orders, in milliseconds. */
   readonly paceMs: number
+}
+/** What a shop learns when it opens. */
+export interface Opening {
+  /** When the first order of the file comes in, milliseconds since 1970. */
+  readonly firstAtMs: number
   /** Ids of orders that need no second try: they ended in ROLLBACK. Those in the table are found there. */
   readonly rolledBack: readonly string[]
+  /** Place in the file of the first order that has to wait. */
+  readonly upTo: number
 }
 export interface RelayTask extends Place {
   readonly leaseMs: number
@@ -26,13 +31,19 @@ export interface RelayTask extends Place {
 export type CaughtAt = 'before COMMIT' | 'after COMMIT' | 'between COMMIT and send'
 
 export type FromShop =
+  | { readonly is: 'ready' }
   | { readonly is: 'order'; readonly id: string; readonly outcome: 'committed' | 'rolled back' }
   | { readonly is: 'sent'; readonly id: string; readonly arrived: boolean }
   | { readonly is: 'caught'; readonly at: CaughtAt; readonly id: string }
   | { readonly is: 'done' }
-export type ToShop = { readonly do: 'catch' }
+export type ToShop =
+  | ({ readonly do: 'open' } & Opening)
+  | { readonly do: 'go on'; readonly upTo: number }
+  /** Stand still at the next chance, to be killed. */
+  | { readonly do: 'catch' }
 
 export type FromRelay =
+  | { readonly is: 'ready' }
   | { readonly is: 'started' }
   /** The broker confirmed these: event ids, and the orders in them. */
   | { readonly is: 'delivered'; readonly ids: readonly string[]; readonly orders: readonly string[] }
@@ -42,7 +53,7 @@ export type FromRelay =
   | { readonly is: 'session lost' }
   | { readonly is: 'stopped' }
   | { readonly is: 'failed'; readonly reason: string }
-export type ToRelay = { readonly do: 'hold' } | { readonly do: 'stop' }
+export type ToRelay = { readonly do: 'start' } | { readonly do: 'hold' } | { readonly do: 'stop' }
 
 export type FromBilling = {
   readonly is: 'handled'

@@ -39,13 +39,13 @@ export interface TopicRecord {
 export interface NaiveProducer {
   /** Rejects when the broker did not confirm in time. */
   send(record: { readonly topic: string; readonly key: string; readonly value: string }): Promise<void>
-  close(): Promise<void>
 }
 
 /** The clients of a broker. Nothing is connected before it is used. */
 export interface BrokerClients {
-  publisher(publishTimeoutMs: number): Publisher
-  producer(): NaiveProducer
+  publisher(publishTimeoutMs: number): Promise<Publisher>
+  /** Resolves when it is connected. */
+  producer(): Promise<NaiveProducer>
   /** Reads a topic from its start and goes on until the signal aborts, through any outage. */
   follow(topic: string, signal: AbortSignal): AsyncIterable<TopicRecord>
   /** All of a topic, from offset 0, with another client than `follow` has where there is one. */

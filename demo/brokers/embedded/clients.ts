@@ -8,8 +8,8 @@ const answerTimeoutMs = 2_000
 
 export function embeddedClients(port: number): BrokerClients {
   return {
-    publisher: (publishTimeoutMs) => embeddedBroker(port, publishTimeoutMs),
-    producer() {
+    publisher: async (publishTimeoutMs) => embeddedBroker(port, publishTimeoutMs),
+    async producer() {
       const client = new LogClient(port)
       return {
         async send({ topic, key, value }) {
@@ -17,7 +17,6 @@ export function embeddedClients(port: number): BrokerClients {
           const answer = await client.ask({ op: 'append', topic, records: [record] }, 1_000)
           if (!answer.ok) throw new Error(`The embedded broker refused the record: ${answer.code}.`)
         },
-        close: async () => client.close(),
       }
     },
     async *follow(topic, signal) {
