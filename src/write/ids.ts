@@ -7,7 +7,7 @@ export interface IdParts {
 }
 
 /** Bytes of randomness fetched at once; 10 are used for an id. */
-const poolBytes = 1000
+const poolBytes = 5000
 const maxCounter = 0xfff
 
 /**

@@ -21,6 +21,9 @@ export function toJson(value: unknown, type: string): string {
   }
 }
 
+/** Quotes, backslashes, control characters and surrogates, in pairs or not. */
+const special = /["\\]|[^ -\ud7ff\ue000-\uffff]/
+
 class JsonWriter {
   readonly #type: string
   readonly #path: PropertyKey[] = []
@@ -65,11 +68,11 @@ class JsonWriter {
   }
 
   #string(text: string, verb: string): string {
-    const quoted = JSON.stringify(text)
-    // JSON.stringify writes exactly the characters in question as \u escapes, so most texts need no second look.
-    const found = quoted.includes('\\u') ? textFault(text) : null
+    // Most texts need no escape at all, and then nothing in them needs a second look.
+    if (!special.test(text)) return `"${text}"`
+    const found = textFault(text)
     if (found !== null) throw this.fault(`${verb} ${found}, which PostgreSQL can't store`, 'Remove it, or encode the text (base64).')
-    return quoted
+    return JSON.stringify(text)
   }
 
   #container(value: object): string {
