@@ -8,14 +8,22 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 const what = 'The environment'
 
-/** What a variable holds, its `NAME_FILE` followed; `undefined` when neither is set. An empty variable counts as not set. */
-export function lookUp(name: string, environment: Environment): { value: string | undefined; problem?: Problem } {
+/**
+ * What a variable holds, its `NAME_FILE` followed; `undefined` when neither is set. An empty variable counts as not set.
+ *
+ * @param isSecret is it masked in all output from now on?
+ */
+export function lookUp(
+  name: string,
+  environment: Environment,
+  isSecret: (isFile: boolean) => boolean = () => isSecretName(name),
+): { value: string | undefined; problem?: Problem } {
   const set = (n: string) => (environment[n] === '' ? undefined : environment[n])
   const direct = set(name)
   const fileName = `${name}_FILE`
   const file = set(fileName)
   if (file === undefined) {
-    if (direct !== undefined && isSecretName(name)) rememberSecret(direct)
+    if (direct !== undefined && isSecret(false)) rememberSecret(direct)
     return { value: direct }
   }
   if (direct !== undefined) {
@@ -25,7 +33,7 @@ export function lookUp(name: string, environment: Environment): { value: string 
     const value = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
     if (value === '')
       return { value: undefined, problem: { where: fileName, got: `an empty file ${shown(file)}`, expected: 'a value in it' } }
-    rememberSecret(value)
+    if (isSecret(true)) rememberSecret(value)
     return { value }
   } catch (error) {
     return { value: undefined, problem: { where: fileName, got: textOf(error), expected: 'a file that can be read' } }
@@ -33,7 +41,9 @@ export function lookUp(name: string, environment: Environment): { value: string 
 }
 
 function read<T>(name: string, fallback: T | undefined, stand: T, parse: (text: string) => T | Omit<Problem, 'where'>): T {
-  const { value, problem } = lookUp(name, process.env)
+  // A text that is kept in a file is kept there because it is a secret; a number or a list of hosts is not.
+  const isText = typeof stand === 'string'
+  const { value, problem } = lookUp(name, process.env, (isFile) => isSecretName(name) || (isFile && isText))
   if (problem !== undefined) {
     note(what, problem)
     return stand

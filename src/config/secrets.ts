@@ -2,7 +2,7 @@ import { shared } from './problems.ts'
 
 /** Names of settings whose values are never shown. */
 export function isSecretName(name: string): boolean {
-  return /pass|secret|token|key|credential|sasl|url|uri|dsn/i.test(name)
+  return /pass|secret|token|key$|credential|url$|uri$|dsn$/i.test(name)
 }
 
 // Shorter values, and words of Outrider's own texts, would blank out harmless text (and so tell the secret).

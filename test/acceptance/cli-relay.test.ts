@@ -69,7 +69,8 @@ async function write(url: string, topic: string, values: readonly number[], sche
 /** Resolves with the numbers in the topic when there are so many; bounded by the test's own time. */
 async function numbersIn(topic: string, count: number): Promise<number[]> {
   for (;;) {
-    const values = await readValues(await kafkaBrokers(), topic)
+    // A topic that was just made may not have a leader yet.
+    const values = await readValues(await kafkaBrokers(), topic).catch(() => [])
     if (values.length >= count) return values.map((v) => (JSON.parse(v ?? '{}') as { n: number }).n).toSorted((a, b) => a - b)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
@@ -199,6 +200,16 @@ describeLine('outrider relay', () => {
     const second = await hurried.finished
     expect(second.code).toBe(1)
     expect(second.stderr).toContain('once more: ending at once')
+  })
+
+  it('ends with 0 at a signal that comes while the configuration is read', async () => {
+    writeFileSync(
+      join(cwd, 'outrider.config.mjs'),
+      `process.kill(process.pid, 'SIGTERM')\nawait new Promise((resolve) => setTimeout(resolve, 50))\nexport default {}`,
+    )
+    const env = { DATABASE_URL: 'postgres://127.0.0.1:1/x', KAFKA_BROKERS: '127.0.0.1:1' }
+    const { code, stdout } = await runCli(['relay', '--json'], { cwd, env })
+    expect([code, JSON.parse(stdout)]).toEqual([0, { signal: 'SIGTERM', clean: true, relays: [] }])
   })
 
   it('ends with 1 when only a person can mend it, and says how', async () => {

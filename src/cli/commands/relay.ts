@@ -28,6 +28,9 @@ export const command = defineCommand({
     'log-format': { kind: 'choice', choices: logFormats, summary: 'json: one JSON object a line (or LOG_FORMAT; with --json always)' },
   },
   async run({ flags, json, io }) {
+    // A signal must not be lost while files are read: until then there is nothing to stop.
+    let early: string | null = null
+    const forget = io.onStopSignal((signal) => (early ??= signal))
     const config = await loadConfig({
       cwd: io.cwd,
       environment: io.env,
@@ -43,6 +46,8 @@ export const command = defineCommand({
       },
     })
     const { createRelay } = await import('../../relay/index.ts')
+    forget()
+    if (early !== null) return { kind: 'result', document: { signal: early, clean: true, relays: [] }, text: '' }
     const result = await runDaemon({
       config,
       name: flags.name ?? `${hostname()}:${process.pid}`,

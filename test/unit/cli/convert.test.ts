@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -26,6 +26,16 @@ beforeAll(() => {
       Either: event(z.discriminatedUnion('kind', [z.object({ kind: z.literal('a'), n: z.number() }), z.object({ kind: z.literal('b'), s: z.string() })])),
     }
     export const limit = 5`,
+  )
+  mkdirSync(join(cwd, 'node_modules'))
+  symlinkSync(join(root, 'node_modules/zod'), join(cwd, 'node_modules/zod'))
+  writeFileSync(
+    join(cwd, 'older.ts'),
+    `import { z } from 'zod'
+    const schema = z.object({ n: z.number() })
+    const { validate, vendor, version } = schema['~standard']
+    const as = (own: object) => ({ schema: Object.create(schema, { '~standard': { value: { validate, vendor, version } }, toJSONSchema: { value: undefined }, ...own }), aggregate: 'order', key: null })
+    export const events = { Project: as({}), Method: as({ toJSONSchema: { value: () => ({ type: 'object', properties: { n: { type: 'number' } } }) } }) }`,
   )
   writeFileSync(
     join(cwd, 'valibot.ts'),
@@ -167,6 +177,11 @@ describe('fixtures convert, with the schema of an event', () => {
       { kind: 'a', n: 1 },
       { kind: 'b', s: 'x' },
     ])
+  })
+
+  it('asks an older zod by its own method, or by the zod of the project', async () => {
+    expect(await rows('n\n1\n', '--events older.ts --event Method')).toEqual([{ n: 1 }])
+    expect(await rows('n\n1\n', '--events older.ts --event Project')).toEqual([{ n: 1 }])
   })
 
   it('keeps all as text for an event without a schema, and for a library that tells no types', async () => {

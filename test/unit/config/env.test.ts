@@ -38,6 +38,14 @@ describe('env', () => {
     expect(masked('it is  s3cr3t-value !')).toBe('it is ***!')
   })
 
+  it('does not mask a list of hosts only because it is in a file', () => {
+    const file = join(folder, 'brokers')
+    writeFileSync(file, 'broker-one:9092\n')
+    vi.stubEnv('SHOP_BROKERS_FILE', file)
+    expect(env.list('SHOP_BROKERS')).toEqual(['broker-one:9092'])
+    expect(masked('broker-one:9092 is down')).toBe('broker-one:9092 is down')
+  })
+
   it('refuses a variable and its file at once, a missing file and an empty one', () => {
     const file = join(folder, 'secret')
     writeFileSync(file, '\n')
