@@ -1,6 +1,6 @@
 // What is known of one lane that is held: how far it was read, what of it is not settled, what its rows in the database say.
 // Keeps the invariant: a number of this lane (or an open one) at or below `upto` is settled, dead, or has a gap row.
-import { intersect, type OpenRange, type Range } from './open-numbers.ts'
+import { intersect, subtract, type OpenRange, type Range } from './open-numbers.ts'
 
 /** An open number younger than this holds `upto` back instead of becoming a gap row: most are resolved by then. */
 const youngGapMs = 100
@@ -131,7 +131,8 @@ export class LanePosition {
       const passed = r.lo > this.startedAt ? r.passedBy?.get(this) : undefined
       const lo = passed !== undefined && passed >= r.lo ? passed + 1n : r.lo
       if (lo > r.hi || lo > this.cursor) continue
-      apart.push({ lo, hi: r.hi < this.cursor ? r.hi : this.cursor, holds: nowMs - r.sinceMs < youngGapMs })
+      const holds = nowMs - r.sinceMs < youngGapMs
+      for (const range of this.#untaken({ lo, hi: r.hi < this.cursor ? r.hi : this.cursor })) apart.push({ ...range, holds })
     }
     if (this.#late.size > 0) {
       for (const [seq, atMs] of this.#late) apart.push({ lo: seq, hi: seq, holds: this.#holds(seq, atMs, nowMs) })
@@ -154,6 +155,17 @@ export class LanePosition {
       blockers.push(blocker)
       if (blocker.holds && blocker.lo > this.upto) return blockers
     }
+  }
+
+  /** Without what this lane has already: the gap row of another lane may have opened its number once more. */
+  #untaken(range: Range): Range[] {
+    if (this.#taken.size === 0 || range.lo > this.startedAt) return [range]
+    if (range.lo === range.hi) return this.#taken.has(range.lo) ? [] : [range]
+    const taken = [...this.#taken].filter((seq) => range.lo <= seq && seq <= range.hi).toSorted((a, b) => (a < b ? -1 : 1))
+    return subtract(
+      range,
+      taken.map((seq) => ({ lo: seq, hi: seq })),
+    )
   }
 
   /** Nothing is gained by passing a message above which nothing was settled. */

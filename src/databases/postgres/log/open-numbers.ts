@@ -73,7 +73,7 @@ export class OpenNumbers {
 }
 
 /** What of `range` is in none of `taken` (sorted, disjoint). */
-function subtract(range: Range, taken: readonly Range[]): Range[] {
+export function subtract(range: Range, taken: readonly Range[]): Range[] {
   const free: Range[] = []
   let lo = range.lo
   for (const t of taken) {
