@@ -134,6 +134,7 @@ export class Stepper {
   readonly events: RelayEvent[] = []
   grants: readonly Grant[] = []
   lanes = 0
+  readonly relayId: string
   readonly #context: SourceContext
   readonly #options: DriverOptions
 
@@ -142,6 +143,7 @@ export class Stepper {
     const { source, context } = create(url, this.clock, options, (event) => this.events.push(event))
     this.source = source
     this.#context = context
+    this.relayId = context.relayId
   }
 
   static async open(outbox: { readonly url: string }, options: DriverOptions = {}): Promise<Stepper> {
