@@ -1,6 +1,7 @@
 // The life of a relay process: start all relays, wait for a signal or a failure, stop within the grace time.
 import type { LoadedConfig, RelayPlan } from '../config/load.ts'
-import { textOf, type Clock, type RelayEvent } from '../core/index.ts'
+import { isOutriderError, textOf, type Clock, type RelayEvent } from '../core/index.ts'
+import { reason } from './describe.ts'
 import type { Logger } from './logger.ts'
 
 /** The part of a relay that the process needs. */
@@ -87,12 +88,14 @@ class Running {
   readonly #relay: DaemonRelay
   readonly #name: string
   readonly #logger: Logger
+  readonly #check: () => Promise<void>
   #delivered = 0
   #unsettled: number | null = null
 
   constructor(plan: RelayPlan, options: DaemonOptions) {
     this.#name = plan.name === null ? options.name : `${options.name}/${plan.name}`
     this.#logger = options.logger
+    this.#check = () => plan.options.publisher.check()
     this.#relay = options.makeRelay(plan, this.#name)
     this.#relay.subscribe((event) => {
       this.#logger.event(this.#name, event)
@@ -102,8 +105,21 @@ class Running {
 
   /** Rejects when the relay can't go on by itself. A server that is down is no such reason: the relay tries again for ever. */
   async run(): Promise<void> {
-    await this.#relay.start()
+    await Promise.all([this.#checkBroker(), this.#relay.start()])
     await this.#relay.done
+  }
+
+  /** What only a person can mend at the broker's side, such as a missing driver, would otherwise be tried again without end. */
+  async #checkBroker(): Promise<void> {
+    try {
+      await this.#check()
+    } catch (error) {
+      if (isOutriderError(error, 'CLOSED')) return
+      const isFinal = isOutriderError(error) && !error.retryable && error.code !== 'BROKER_UNREACHABLE'
+      const text = error instanceof Error ? reason(error) : textOf(error)
+      this.#logger.say(isFinal ? 'error' : 'warn', `${this.#name}: ${text}`, { error })
+      if (isFinal) throw error
+    }
   }
 
   /** @returns was everything settled? */

@@ -1,9 +1,12 @@
 import { tmpdir } from 'node:os'
 import { Client } from 'pg'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, expect, it, vi } from 'vitest'
 import { freePort } from '../../servers/port.ts'
 import { createTestDatabase, describePostgres } from '../setup/index.ts'
 import { endCliProcesses, runCli } from './cli-process.ts'
+
+// Each case starts several processes, and a busy machine takes its time for each.
+vi.setConfig({ testTimeout: 90_000 })
 
 const cwd = tmpdir()
 afterAll(endCliProcesses)

@@ -1,9 +1,11 @@
 // The command as users get it: from the packed tarball, through the link in node_modules/.bin, on the oldest and the newest Node.
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { createTestDatabase, describePostgres } from '../setup/index.ts'
 import { createApplication, type Application } from '../surface/application.ts'
 import { oldestNode } from '../surface/nodes.ts'
+
+vi.setConfig({ testTimeout: 90_000 })
 
 let application: Application
 let command: string
@@ -68,7 +70,7 @@ describePostgres('the packed command with a database', () => {
   })
 })
 
-describe('the packed command without pg', () => {
+describe('the packed command without drivers', () => {
   it('ends with 2 and names the package to install', async () => {
     const bare = await createApplication()
     const main = join(bare.folder, 'node_modules/.bin/outrider')
@@ -77,5 +79,15 @@ describe('the packed command without pg', () => {
       .catch((error: unknown) => error)
     expect(String(failed)).toMatch(/DRIVER_MISSING .*\n {2}npm install pg/)
     expect(failed).toHaveProperty('cause.code', 2)
+    // A broker without its driver is no broker that is down: nothing is tried again.
+    bare.write(
+      'outrider.config.mjs',
+      `export default { source: { name: 'never', open: () => new Promise(() => {}), read() {}, settle() {}, async close() {} } }`,
+    )
+    const relay: unknown = await bare
+      .run(process.execPath, [main, 'relay'], { KAFKA_BROKERS: '127.0.0.1:1' })
+      .catch((error: unknown) => error)
+    expect(String(relay)).toMatch(/error .*DRIVER_MISSING .*npm install @platformatic\/kafka/)
+    expect(relay).toHaveProperty('cause.code', 2)
   })
 })

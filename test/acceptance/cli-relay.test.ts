@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Client } from 'pg'
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { freePort } from '../../servers/port.ts'
 import { createOutbox, defineEvents, event } from '../../src/write/index.ts'
 import { readValues } from '../conformance/kafka-topic.ts'
@@ -12,6 +12,9 @@ import { createTestDatabase, createTestTopic, describeLine, kafkaBrokers } from 
 import { endCliProcesses, runCli, startCli } from './cli-process.ts'
 
 const configModule = pathToFileURL(join(import.meta.dirname, '../../src/config/index.ts')).href
+
+// Each case starts several processes, and a busy machine takes its time for each.
+vi.setConfig({ testTimeout: 90_000 })
 
 let cwd: string
 const servers: { server: Server; sockets: Set<Socket> }[] = []
@@ -104,10 +107,13 @@ describeLine('outrider relay', () => {
     const url = await migrated()
     const topic = await createTestTopic()
     const env = { DATABASE_URL: url, KAFKA_BROKERS: (await kafkaBrokers()).join(',') }
-    const first = startCli(['relay', '--lease-ms', '600000', '--log-level', 'debug'], { cwd, env })
-    await first.seen(/lane 7 acquired/)
-    first.kill('SIGINT')
-    expect(await first.finished).toMatchObject({ code: 0, stdout: '' })
+    // Once while it takes its lanes, once when it has them.
+    for (const moment of [/started:/, /lane 7 acquired/]) {
+      const first = startCli(['relay', '--lease-ms', '600000', '--log-level', 'debug'], { cwd, env })
+      await first.seen(moment)
+      first.kill('SIGINT')
+      expect(await first.finished).toMatchObject({ code: 0, stdout: '' })
+    }
     await write(url, topic, range(5))
     const second = startCli(['relay'], { cwd, env })
     expect(await numbersIn(topic, 5)).toEqual(range(5))
@@ -187,7 +193,7 @@ describeLine('outrider relay', () => {
     const signalledAt = performance.now()
     patient.kill('SIGTERM')
     const { code, stdout } = await patient.finished
-    expect(performance.now() - signalledAt).toBeLessThan(3_000)
+    expect(performance.now() - signalledAt).toBeLessThan(8_000)
     const { clean, relays } = JSON.parse(stdout) as { clean: boolean; relays: { unsettled: number }[] }
     expect([code, clean]).toEqual([0, false])
     expect(relays[0]?.unsettled).toBeGreaterThan(0)

@@ -9,6 +9,7 @@ interface FakeRelay extends DaemonRelay {
   readonly calls: string[]
 }
 interface Script {
+  check?: () => Promise<void>
   start?: () => Promise<void>
   stop?: () => Promise<number>
 }
@@ -34,11 +35,11 @@ function fakeRelay(script: Script): FakeRelay {
   return relay
 }
 
-const plan = (name: string | null): RelayPlan => ({ name }) as RelayPlan
+const plan = (name: string | null, script: Script): RelayPlan =>
+  ({ name, options: { publisher: { check: async () => await script.check?.() } } }) as unknown as RelayPlan
 
 /** A daemon whose clock never moves but where a test lets it. */
 function daemon(scripts: Record<string, Script>, graceMs = 1_000) {
-  const names = Object.keys(scripts)
   const relays = Object.values(scripts).map(fakeRelay)
   const lines: string[] = []
   const exits: number[] = []
@@ -58,7 +59,7 @@ function daemon(scripts: Record<string, Script>, graceMs = 1_000) {
   const done: Promise<DaemonResult> = runDaemon({
     config: {
       file: null,
-      relays: names.map((n) => plan(n === 'only' ? null : n)),
+      relays: Object.entries(scripts).map(([n, script]) => plan(n === 'only' ? null : n, script)),
       graceMs,
       log: { level: 'info', format: 'text' },
     } satisfies LoadedConfig,
@@ -138,6 +139,28 @@ describe('the daemon', () => {
     const d = daemon({ only: { start: () => Promise.reject(error) } })
     expect(await d.done).toMatchObject({ signal: null, error })
     expect(d.relays[0]?.calls).toEqual(['start', 'stop 1000'])
+  })
+
+  it('ends when the publisher can never work, and says so once', async () => {
+    const error = new OutriderError('DRIVER_MISSING', 'No driver.', { hint: 'npm install it' })
+    const d = daemon({ only: { check: () => Promise.reject(error), start: () => new Promise(() => undefined) } })
+    expect(await d.done).toMatchObject({ signal: null, error })
+    expect(d.lines).toEqual(['error box: DRIVER_MISSING No driver. npm install it'])
+  })
+
+  it.each([
+    new OutriderError('BROKER_UNREACHABLE', 'It is down.'),
+    new OutriderError('SOURCE_LOST', 'Later.', { retryable: true }),
+    new Error('What a publisher of your own throws.'),
+  ])('goes on when the publisher only does not work yet: %s', async (problem) => {
+    const check = async (): Promise<void> => {
+      throw problem
+    }
+    const d = daemon({ only: { check } })
+    await until(() => d.lines.length > 0)
+    expect(d.lines[0]).toMatch(/^warn box: .*(down|Later|throws)\.$/)
+    d.signal('SIGTERM')
+    expect(await d.done).toMatchObject({ signal: 'SIGTERM', error: null })
   })
 
   it('ends when one relay fails later, and stops the others within the grace time', async () => {
