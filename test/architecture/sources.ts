@@ -54,9 +54,14 @@ export function parse(file: SourceFile): ts.SourceFile {
 }
 
 /** Every node of the tree, parents first. */
-export function* nodesOf(node: ts.Node): Generator<ts.Node> {
-  yield node
-  for (const child of node.getChildren()) yield* nodesOf(child)
+export function nodesOf(root: ts.Node): ts.Node[] {
+  const nodes: ts.Node[] = []
+  const visit = (node: ts.Node): void => {
+    nodes.push(node)
+    ts.forEachChild(node, visit)
+  }
+  visit(root)
+  return nodes
 }
 
 const imported = new WeakMap<SourceFile, Import[]>()
@@ -68,7 +73,7 @@ export function importsOf(file: SourceFile): Import[] {
 }
 
 function readImports(file: SourceFile): Import[] {
-  return [...nodesOf(parse(file))].flatMap((node): Import[] => {
+  return nodesOf(parse(file)).flatMap((node): Import[] => {
     if (ts.isImportDeclaration(node)) return [found(file, node.moduleSpecifier, isTypeOnly(node) ? 'type' : 'static')]
     if (ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined) {
       return [found(file, node.moduleSpecifier, node.isTypeOnly ? 'type' : 'static')]

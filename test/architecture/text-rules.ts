@@ -54,7 +54,7 @@ export const sqlComplaints = (files: readonly SourceFile[]): string[] =>
     .filter(({ path }) => path.startsWith('src/') && path.endsWith('.ts') && !/(^|\/)(queries|migrations|migrate)\.ts$/.test(path))
     .flatMap((file) => {
       const tree = parse(file)
-      return [...nodesOf(tree)].flatMap((node) => {
+      return nodesOf(tree).flatMap((node) => {
         const text = ts.isStringLiteralLike(node) ? node.text : ts.isTemplateExpression(node) ? node.getText().slice(1, -1) : undefined
         if (text === undefined || !STATEMENT.test(text) || isHint(node)) return []
         const line = tree.getLineAndCharacterOfPosition(node.getStart()).line + 1
@@ -74,7 +74,7 @@ export const awaitComplaints = (files: readonly SourceFile[]): string[] =>
   files
     .filter(({ path }) => path.startsWith('src/') && path.endsWith('.ts'))
     .flatMap((file) =>
-      [...nodesOf(parse(file))]
+      nodesOf(parse(file))
         .filter(
           (node) => (ts.isAwaitExpression(node) || (ts.isForOfStatement(node) && node.awaitModifier !== undefined)) && !isInFunction(node),
         )
