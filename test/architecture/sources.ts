@@ -54,13 +54,13 @@ export function parse(file: SourceFile): ts.SourceFile {
 }
 
 /** Every node of the tree, parents first. */
-export function nodesOf(root: ts.Node): ts.Node[] {
+export function nodesOf(tree: ts.Node): ts.Node[] {
   const nodes: ts.Node[] = []
   const visit = (node: ts.Node): void => {
     nodes.push(node)
     ts.forEachChild(node, visit)
   }
-  visit(root)
+  visit(tree)
   return nodes
 }
 
