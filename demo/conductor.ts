@@ -22,6 +22,8 @@ const heldBack = { hold: 230, kill: 310, cut: 370 } as const
 const allOrders = 1_000_000
 /** Messages that should be in flight when the relay is killed. */
 const wantedInFlight = 25
+/** How long servers that were starting when the demo was stopped may take to get there. */
+const graceMs = 15_000
 /** Longest wait for something that is due to happen. */
 const patienceMs = 20_000
 
@@ -50,7 +52,8 @@ export async function conduct({ choice, seconds, story, signal }: DemoOptions): 
     const [database, broker] = await Promise.race([Promise.all(starting), aborted])
     return await Promise.race([new Play(children, database, broker, seconds, story).run(), children.failure, aborted])
   } finally {
-    await Promise.allSettled(starting)
+    // A server that is still starting is waited for, but not for ever: it ends with this process at the latest.
+    await Promise.race([Promise.allSettled(starting), pause(graceMs)])
     await children.killAll()
     await Promise.allSettled(opened.map((one) => one.close()))
   }

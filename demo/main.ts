@@ -78,4 +78,7 @@ async function main(): Promise<number> {
   }
 }
 
-process.exitCode = await main()
+const status = await main()
+// A demo that was stopped in the middle still has timers to wait for; what was written goes out first.
+await new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
+process.exit(status)

@@ -1,0 +1,134 @@
+// The demo as a user runs it, in its short form on the embedded broker: real PostgreSQL, real processes, real kills.
+import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { createTestDatabase, describePostgres } from '../setup/index.ts'
+
+const main = fileURLToPath(new URL('../../demo/main.ts', import.meta.url))
+
+interface Run {
+  readonly pid: number
+  readonly firstLineMs: number
+  readonly code: number | null
+  readonly out: string
+  readonly errors: string
+}
+
+/** @param onText told of all that was written so far, each time that there is more */
+function demo(
+  args: string[],
+  databaseUrl: string,
+  onText: (text: string, kill: (signal: NodeJS.Signals) => void) => void = () => undefined,
+): Promise<Run> {
+  return new Promise((resolve, reject) => {
+    const startedMs = performance.now()
+    const child = spawn(process.execPath, [main, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, OUTRIDER_TEST_DATABASE_URL: databaseUrl },
+    })
+    let firstLineMs = Infinity
+    let out = ''
+    let errors = ''
+    const heard = (): void => {
+      if ((out + errors).includes('\n')) firstLineMs = Math.min(firstLineMs, performance.now() - startedMs)
+      onText(out + errors, (signal) => void child.kill(signal))
+    }
+    child.stdout.on('data', (piece: Buffer) => {
+      out += piece.toString()
+      heard()
+    })
+    child.stderr.on('data', (piece: Buffer) => {
+      errors += piece.toString()
+      heard()
+    })
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ pid: child.pid ?? 0, firstLineMs, code, out, errors }))
+  })
+}
+
+/** Folders and processes of a demo that are still there. Processes are found by the demo's paths. Linux only; elsewhere folders alone. */
+function leftOf(pid: number): string[] {
+  const folders = readdirSync(tmpdir()).filter((name) => name.startsWith(`outrider-${pid}-`))
+  const processes =
+    process.platform !== 'linux' ? [] : readdirSync('/proc').filter((id) => /^\d+$/.test(id) && commandOf(id).includes(`outrider-${pid}-`))
+  return [...folders, ...processes.map((id) => `${id} ${commandOf(id)}`)]
+}
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+  } catch {
+    return ''
+  }
+}
+
+describePostgres('npm run demo -- --broker memory', () => {
+  test(
+    'nothing of Outrider is wrong, much of the naive shop is, every fault struck, and one JSON document says so',
+    { timeout: 180_000 },
+    async () => {
+      const { url } = await createTestDatabase()
+      const { code, out, errors, firstLineMs, pid } = await demo(['--json', '--broker', 'memory', '--seconds', '12'], url)
+      expect(code, errors).toBe(0)
+      expect(out.trim().split('\n')).toHaveLength(1)
+      const result = JSON.parse(out) as { naive: Record<string, number>; faults: Record<string, number> } & Record<string, number>
+      expect(result).toMatchObject({
+        committed: 350,
+        delivered: 350,
+        handled: 350,
+        lost: 0,
+        ghosts: 0,
+        reordered: 0,
+        late_repeats: 0,
+        billed_twice: 0,
+        naive: { committed: 350 },
+      })
+      expect(result['duplicates'], 'the killed relay had delivered what it had not settled').toBeGreaterThanOrEqual(
+        result.faults['relay_killed'] ?? 1,
+      )
+      expect((result.naive['lost'] ?? 0) > 0 && (result.naive['ghosts'] ?? 0) > 0 && (result.naive['billed_twice'] ?? 0) > 0).toBe(true)
+      expect(Object.keys(result.faults).toSorted()).toEqual([
+        'broker_stopped',
+        'delivered_twice',
+        'relay_killed',
+        'sessions_cut',
+        'shop_killed',
+      ])
+      expect(Object.values(result.faults).every((count) => count > 0)).toBe(true)
+      expect(errors, 'the story is told beside').toContain('RELAY KILLED (SIGKILL)')
+      expect(errors).not.toContain('\u001b')
+      // The first line comes within a second on a machine of its own; here others run beside.
+      expect(firstLineMs).toBeLessThan(5_000)
+      expect(leftOf(pid)).toEqual([])
+    },
+  )
+
+  test('Ctrl-C in the middle ends all of it', { timeout: 60_000 }, async () => {
+    const { url } = await createTestDatabase()
+    let isSent = false
+    const { code, errors, out, pid } = await demo(['--json', '--broker', 'memory'], url, (text, kill) => {
+      if (isSent || !text.includes('orders ')) return
+      isSent = true
+      kill('SIGINT')
+    })
+    expect(code, errors).toBe(130)
+    expect(out).toBe('')
+    expect(errors).toContain('stopped by SIGINT')
+    expect(leftOf(pid)).toEqual([])
+  })
+})
+
+describe('usage', () => {
+  test.each([
+    [['--broker', 'rabbit'], '--broker is rabbit'],
+    [['--seconds', '3'], '--seconds is 3'],
+    [['--sekonds'], '--sekonds'],
+  ])('%j is refused with status 2 before anything is started', async (args, words) => {
+    const { code, errors, out } = await demo(args, 'postgres://nobody@127.0.0.1:1/none')
+    expect(code).toBe(2)
+    expect(errors).toContain(words)
+    expect(out).toBe('')
+  })
+})
