@@ -42,7 +42,7 @@ export function describe(event: RelayEvent): Described {
     case 'publish.disordered':
       return {
         level: 'error',
-        text: `lane ${event.lane}: ${event.messages} messages to ${event.group} were accepted before an earlier one of their key`,
+        text: `lane ${event.lane}: ${event.messages} messages to ${groupName(event.group)} were accepted before an earlier one of their key`,
         often: 'publish.disordered',
       }
     case 'source.opened':
@@ -65,16 +65,16 @@ export function describe(event: RelayEvent): Described {
     case 'gap.dead':
       return { level: 'debug', text: `numbers ${event.lo} to ${event.hi} were rolled back` }
     case 'publish.started':
-      return { level: 'debug', text: `lane ${event.lane}: ${event.messages} messages to ${event.group}` }
+      return { level: 'debug', text: `lane ${event.lane}: ${event.messages} messages to ${groupName(event.group)}` }
     case 'publish.done':
       return {
         level: 'debug',
-        text: `lane ${event.lane}: ${event.messages} messages to ${event.group}, ${event.refused} refused, ${Math.round(event.ms)} ms`,
+        text: `lane ${event.lane}: ${event.messages} messages to ${groupName(event.group)}, ${event.refused} refused, ${Math.round(event.ms)} ms`,
       }
     case 'publish.unknown':
       return {
         level: 'warn',
-        text: `no answer for ${event.messages} messages to ${event.group}: ${reason(event.error)} They are sent again.`,
+        text: `no answer for ${event.messages} messages to ${groupName(event.group)}: ${reason(event.error)} They are sent again.`,
         often: `publish.unknown ${event.group}`,
       }
     case 'message.refused':
@@ -91,6 +91,11 @@ export function describe(event: RelayEvent): Described {
     case 'settle.done':
       return { level: 'debug', text: `settled ${event.messages} messages, ${event.lost} lost, ${Math.round(event.ms)} ms` }
   }
+}
+
+/** A group is the publisher's own key; where it has parts, NUL stands between them. */
+function groupName(group: string): string {
+  return group.replaceAll('\u0000', '/')
 }
 
 /** The text of an error as one sentence, its code first. */

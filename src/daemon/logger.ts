@@ -22,6 +22,8 @@ export interface Logger {
 
 // Lines that come in floods, and the sum of what was delivered, are told this often.
 const pauseMs = 10_000
+/** Kinds of lines remembered for that. */
+const mostRemembered = 1_000
 
 interface Often {
   toldMs: number
@@ -40,7 +42,7 @@ export function createLogger({ level, format, clock, write }: LoggerOptions): Lo
     if (format === 'json') {
       const names = relay === null ? {} : { relay }
       write(JSON.stringify({ ...facts, ...names, time, level: at, text }, plain))
-    } else write(masked(`${time} ${at.padEnd(5)} ${relay === null ? '' : `${relay}: `}${text}`))
+    } else write(masked(`${time} ${at.padEnd(5)} ${relay === null ? '' : `${relay}: `}${oneLine(text)}`))
   }
 
   const tell = (relay: string, event: RelayEvent, said: Described): void => {
@@ -57,6 +59,7 @@ export function createLogger({ level, format, clock, write }: LoggerOptions): Lo
       before.last = () => tell(relay, event, { ...said, text: `${said.text} (${before.leftOut} like it)` })
       return
     }
+    if (often.size >= mostRemembered) often.clear()
     const leftOut = before?.leftOut ?? 0
     tell(relay, event, leftOut === 0 ? said : { ...said, text: `${said.text} (and ${leftOut} like it before)` })
     often.set(key, { toldMs: now, leftOut: 0, last: () => undefined })
@@ -96,6 +99,11 @@ export function createLogger({ level, format, clock, write }: LoggerOptions): Lo
       for (const [relay, entry] of delivered) tellSum(relay, entry, now)
     },
   }
+}
+
+/** What comes from a broker or a database must not look like a line of ours. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
 }
 
 function plain(_: string, value: unknown): unknown {

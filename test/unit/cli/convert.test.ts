@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { convertCsv } from '../../../src/cli/fixtures/convert.ts'
 import { runCommandLine } from '../../../src/cli/run.ts'
 import { recordingIo } from './recording-io.ts'
 
@@ -76,6 +77,16 @@ describe('fixtures convert, without a schema', () => {
   it('prints one row a line, and an empty list for a header alone', async () => {
     expect((await convert('a\n1\n2\n')).stdout).toBe('[\n{"a":"1"},\n{"a":"2"}\n]\n')
     expect((await convert('a\n')).stdout).toBe('[]\n')
+  })
+
+  it('comes out whole and in order where it is more than one piece', async () => {
+    const count = 60_000
+    const csv = `n,text\n${Array.from({ length: count }, (_, i) => `${i},"line\n${i}"\n`).join('')}`
+    const pieces = await convertCsv(Buffer.from(csv), 'f.csv', null)
+    expect(pieces.length).toBeGreaterThan(1)
+    const found = JSON.parse(Buffer.concat(pieces).toString()) as { n: string; text: string }[]
+    expect(found.length).toBe(count)
+    expect(found.every((row, i) => row.n === String(i) && row.text === `line\n${i}`)).toBe(true)
   })
 
   it('keeps names that objects have by nature', async () => {

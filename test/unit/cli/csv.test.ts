@@ -73,6 +73,8 @@ describe('csvRows', () => {
 
 describe('decodeCsv', () => {
   it('drops a byte order mark', () => expect(decodeCsv(Buffer.from('\uFEFFa'))).toBe('a'))
+  it('refuses a file that no text can hold', () =>
+    expect(() => decodeCsv(Buffer.alloc(3_000_000, 'a'), 2_000_000)).toThrow('a file of 3 MB'))
   it.each([
     [[0x61, 0x0a, 0x62, 0xff, 0x63], '2:2', 'bytes that are no UTF-8'],
     [[0x61, 0xc3], '1:2', 'bytes that are no UTF-8'],

@@ -111,6 +111,12 @@ describe('the logger', () => {
     expect(lines[1]).toMatch(/delivered 2 messages/)
   })
 
+  it('keeps to one line, whatever a broker answers', () => {
+    const { log, lines } = logger()
+    log.event('shop', { name: 'relay.failed', relay: 'shop', error: new Error('no\n2026-01-02 info shop: all is well\u001b[2J') })
+    expect(lines[0]).toBe("2026-01-02T00:00:00.000Z error shop: can't go on: no 2026-01-02 info shop: all is well [2J.")
+  })
+
   it('masks passwords in both formats', () => {
     for (const format of ['text', 'json'] as const) {
       const { log, lines } = logger({ format })
