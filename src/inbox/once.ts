@@ -74,11 +74,19 @@ async function onceInSql<T>(executor: Executor, id: string, fn: () => T | Promis
 
 async function note(executor: Executor, id: string, { consumer, statements, lockTimeoutMs }: OnceSettings): Promise<boolean> {
   const params = statements.hasConsumer ? [id, consumer] : [id]
-  if (lockTimeoutMs === null) return (await executor.query(statements.note, params)).rowCount > 0
+  if (lockTimeoutMs === null) return isOne(await executor.query(statements.note, params))
   const { rows } = await executor.query(setLockTimeout, [`${lockTimeoutMs}ms`])
-  const { rowCount } = await executor.query(statements.note, params)
+  const result = await executor.query(statements.note, params)
   await executor.query(setLockTimeout, [rows[0]?.['before'] ?? '0'])
-  return rowCount > 0
+  return isOne(result)
+}
+
+/** An executor of the caller's own that doesn't count would make every message a duplicate, and so lose it. */
+function isOne({ rowCount }: { readonly rowCount: number }): boolean {
+  if (rowCount === 1 || rowCount === 0) return rowCount === 1
+  throw new OutriderError('USAGE', `The executor says that ${String(rowCount)} rows were inserted where it is 1 or 0. Nothing was done.`, {
+    hint: 'Its query must resolve with { rows, rowCount }, rowCount being the number of rows that the statement changed.',
+  })
 }
 
 /** The error that is on its way counts, not one of undoing: without a connection the transaction is gone anyway. */

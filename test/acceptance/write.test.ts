@@ -133,6 +133,35 @@ describePostgres('writing in a pg transaction', () => {
     expect(await stored()).toMatchObject([{ aggregate_id: '\\u0000', payload: { orderId: '\\u0000', note: 'a\\u0000b\\' } }])
   })
 
+  test('right after a refused statement or a refused COMMIT, nothing is written outside of the transaction', async () => {
+    await client.query('create table strict (id int unique deferrable initially deferred)')
+    for (let i = 0; i < 20; i++) {
+      await client.query('begin')
+      await client.query('insert into strict values (1), (1)')
+      expect(await refusal(client.query('commit'))).toMatchObject({ code: '23505' })
+      expect(await refusal(outbox.write(client, 'OrderPlaced', { orderId: 'after a refused commit' }))).toMatchObject({
+        code: 'NOT_IN_TRANSACTION',
+      })
+      await client.query('begin')
+      expect(await refusal(client.query('select * from nosuch'))).toMatchObject({ code: '42P01' })
+      expect(await refusal(outbox.write(client, 'OrderPlaced', { orderId: 'after a refusal' }))).toMatchObject({
+        code: 'NOT_IN_TRANSACTION',
+      })
+      await client.query('rollback')
+    }
+    expect(await stored()).toEqual([])
+  })
+
+  test('a write behind a COMMIT that nobody awaited is told', async () => {
+    await client.query('begin')
+    const commit = client.query('commit')
+    expect(await refusal(outbox.write(client, 'OrderPlaced', { orderId: 'late' }))).toMatchObject({
+      code: 'NOT_IN_TRANSACTION',
+      message: expect.stringContaining('stands by itself'),
+    })
+    await commit
+  })
+
   test('a write whose await was forgotten lands inside of the transaction', async () => {
     await client.query('begin')
     void outbox.write(client, 'OrderPlaced', { orderId: 'forgotten' })

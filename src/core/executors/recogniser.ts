@@ -11,8 +11,8 @@ export type Caller = string
 export type Recogniser = (candidate: object, caller: Caller) => Executor | RowExecutor | null
 
 /** @param got what was passed, with its article: `a pg Pool` */
-export function notInTransaction(caller: Caller, got: string, hint: string): OutriderError {
-  return new OutriderError('NOT_IN_TRANSACTION', `${caller} got ${got}. Nothing was written.`, { hint })
+export function notInTransaction(caller: Caller, got: string, hint: string, cause?: unknown): OutriderError {
+  return new OutriderError('NOT_IN_TRANSACTION', `${caller} got ${got}. Nothing was written.`, { hint, cause })
 }
 
 /** Whether an object has all these methods, own or inherited. */

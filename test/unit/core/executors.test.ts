@@ -28,6 +28,23 @@ test('a pg client in a transaction runs the SQL with its parameters', async () =
   expect(calls).toEqual([['select $1', ['x']]])
 })
 
+test('a statement that was just refused: the status is asked for before anything is sent', async () => {
+  const sent: string[] = []
+  const client = pgClient('T', {
+    readyForQuery: false,
+    _activeQuery: null,
+    async query(sql: string) {
+      sent.push(sql)
+      Object.assign(client, { getTransactionStatus: () => 'I', readyForQuery: true })
+      return { rows: [], rowCount: null }
+    },
+  })
+  const executor = enlist(client, 'outbox.write')
+  if (executor.dialect !== 'postgres') throw new Error('no SQL')
+  await expect(executor.query('select 1', [])).rejects.toMatchObject({ code: 'NOT_IN_TRANSACTION' })
+  expect(sent).toEqual([''])
+})
+
 test.each([
   ['a client outside a transaction', pgClient('I'), 'NOT_IN_TRANSACTION', 'not in a transaction'],
   ['a client that has not connected', pgClient(null), 'NOT_IN_TRANSACTION', 'not in a transaction'],

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Executor } from '../../../src/core/index.ts'
 import { createMemoryOutbox } from '../../../src/databases/memory/index.ts'
 import { createInbox } from '../../../src/inbox/index.ts'
 import { createOutbox, defineEvents, event } from '../../../src/write/index.ts'
@@ -51,4 +52,35 @@ test('a message without an id and a transaction that is none are refused before 
   }
   await expect(inbox.once({}, message, run)).rejects.toMatchObject({ code: 'UNKNOWN_EXECUTOR' })
   expect(ran).toBe(false)
+})
+
+test('an executor that does not count its rows is an error, and never makes a duplicate', async () => {
+  const sent: string[] = []
+  const careless = {
+    dialect: 'postgres',
+    async query(sql: string) {
+      sent.push(sql.split(' ')[0] ?? '')
+      return { rows: [] }
+    },
+  } as unknown as Executor
+  await expect(inbox.once(careless, message, () => 1)).rejects.toMatchObject({
+    code: 'USAGE',
+    message: expect.stringContaining('undefined rows'),
+  })
+  expect(sent).toEqual(['savepoint', 'insert', 'rollback', 'release'])
+})
+
+test("an executor of the caller's own runs the SQL in its transaction", async () => {
+  const seen: object[] = []
+  const own = createInbox({
+    consumer: 'billing',
+    events,
+    executor: (tx) => {
+      seen.push(tx)
+      return { dialect: 'postgres', query: async () => ({ rows: [], rowCount: 1 }) }
+    },
+  })
+  const tx = { mine: true }
+  expect(await own.once(tx, message, () => 1)).toEqual({ status: 'processed', value: 1 })
+  expect(seen).toEqual([tx])
 })
