@@ -1,6 +1,6 @@
 // The two sessions of a source: one reads, tests locks and settles; the other owns (leases, fences) and listens.
 // If one is lost, both are: whatever was in memory is worth nothing from then on.
-import { OutriderError, textOf, type Clock } from '../../core/index.ts'
+import { isOutriderError, OutriderError, textOf, type Clock } from '../../core/index.ts'
 import { sourceError } from './classify.ts'
 import type { OpenSession, PgConnection, PgQuery, PgSession } from './client.ts'
 
@@ -15,7 +15,8 @@ export interface ConnectionOptions {
 
 /** A refused connection is an AggregateError without a text of its own. */
 function reasonOf(cause: unknown): string {
-  return textOf(cause instanceof AggregateError ? (cause.errors[0] ?? cause) : cause)
+  const inner = isOutriderError(cause) ? (cause.cause ?? cause) : cause
+  return textOf(inner instanceof AggregateError ? (inner.errors[0] ?? inner) : inner)
 }
 
 export class Connection {
@@ -43,7 +44,11 @@ export class Connection {
     connection.#waiting.add(connecting)
     void connection.#watch()
     try {
-      await Promise.all([connection.#reading.connect(), connection.#owning.connect()])
+      // A session of `pg` that is ended while it connects never says so.
+      const { promise: given, reject } = Promise.withResolvers<never>()
+      connection.#closed.signal.addEventListener('abort', () => reject(connection.#lost), { once: true })
+      given.catch(() => undefined)
+      await Promise.race([Promise.all([connection.#reading.connect(), connection.#owning.connect()]), given])
       return connection
     } catch (cause) {
       connection.destroy()

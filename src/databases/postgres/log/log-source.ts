@@ -89,6 +89,7 @@ export class LogSource implements Source {
       const setup = await setUp(connection, this.#names, timeoutMs)
       connection.onNotify(() => this.kick())
       await connection.own({ text: listen(quoteName(`${this.#names.schema}_${this.#names.table}`)) })
+      if (this.#closed) throw new OutriderError('CLOSED', 'The source was closed while it was opened.')
       const reader = new Reader(connection, setup, this.#names, context, this.#options.safeties ?? allSafe)
       this.#held = { connection, setup, reader, positions: new Map(), queues: new Map() }
       this.#pollMs = firstPollMs
