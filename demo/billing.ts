@@ -3,7 +3,7 @@ import type { PoolClient } from 'pg'
 import { createInbox } from '../src/inbox/index.ts'
 import { clientsFor, type TopicRecord } from './brokers/broker.ts'
 import { openPool } from './counter.ts'
-import { events, topics, type OrderPlaced } from './events.ts'
+import { eventsIn, type OrderPlaced } from './events.ts'
 import { insertBill, type Side } from './queries.ts'
 import { role, type BillingTalk } from './talk.ts'
 
@@ -13,7 +13,7 @@ const everyRecord = 10
 let isTwice = false
 const { task, tell } = role<BillingTalk>(() => (isTwice = true))
 const pool = openPool(task.databaseUrl)
-const inbox = createInbox({ consumer: 'billing', events })
+const inbox = createInbox({ consumer: 'billing', events: eventsIn(task.topics.outrider) })
 const clients = await clientsFor(task.broker)
 const never = new AbortController().signal
 
@@ -27,7 +27,7 @@ async function consume(
   const past: TopicRecord[] = []
   const handled = async (record: TopicRecord, times: 1 | 2): Promise<void> =>
     tell({ is: 'handled', side, times, ...(await handle(record)) })
-  for await (const record of clients.follow(topics[side], never)) {
+  for await (const record of clients.follow(task.topics[side], never)) {
     await handled(record, 1)
     past.push(record)
     if (!isTwice || past.length % everyRecord !== 0) continue

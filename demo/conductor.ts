@@ -1,16 +1,27 @@
 // The conductor: sets the stage, starts the roles, lets the faults strike while messages are under way, and asks the judge.
 import { setTimeout as pause } from 'node:timers/promises'
 import { createChildren, type Child, type Children } from './child.ts'
-import type { BrokerAddress, DemoBroker } from './brokers/broker.ts'
+import type { DemoBroker } from './brokers/broker.ts'
 import type { Choice } from './brokers/choose.ts'
 import { prepareDatabase, startDatabase, withClient, type DemoDatabase } from './database.ts'
-import { topics } from './events.ts'
 import { Facts } from './facts.ts'
 import { readOrders } from './orders.ts'
 import type { FaultKind, Outcome } from './outcome.ts'
 import { cutSessions, orderIds, type Side } from './queries.ts'
 import type { Story } from './story.ts'
-import type { BillingTalk, FromJudge, JudgeTalk, RelayTalk, RelayTask, ShopTalk, ShopTask, ToBilling, ToRelay, ToShop } from './talk.ts'
+import type {
+  BillingTalk,
+  FromJudge,
+  JudgeTalk,
+  Place,
+  RelayTalk,
+  RelayTask,
+  ShopTalk,
+  ShopTask,
+  ToBilling,
+  ToRelay,
+  ToShop,
+} from './talk.ts'
 
 export const leaseMs = 1_000
 export const publishTimeoutMs = 400
@@ -47,7 +58,7 @@ export async function conduct({ choice, seconds, story, signal }: DemoOptions): 
   const aborted = new Promise<never>((_, reject) =>
     signal.addEventListener('abort', () => reject(new Error('The demo was stopped.')), { once: true }),
   )
-  const starting = [keep(startDatabase()), keep(choice.start())] as const
+  const starting = [keep(startDatabase()), keep(choice.start((text) => story.say(`          ${text}`)))] as const
   try {
     const [database, broker] = await Promise.race([Promise.all(starting), aborted])
     return await Promise.race([new Play(children, database, broker, seconds, story).run(), children.failure, aborted])
@@ -61,7 +72,7 @@ export async function conduct({ choice, seconds, story, signal }: DemoOptions): 
 
 class Play {
   readonly #children: Children
-  readonly #place: { readonly databaseUrl: string; readonly broker: BrokerAddress }
+  readonly #place: Place
   readonly #database: DemoDatabase
   readonly #broker: DemoBroker
   readonly #seconds: number
@@ -79,14 +90,16 @@ class Play {
     this.#broker = broker
     this.#seconds = seconds
     this.#story = story
-    this.#place = { databaseUrl: database.url, broker: broker.address }
+    const name = `outrider-demo-${process.pid}-${Date.now()}`
+    this.#place = { databaseUrl: database.url, broker: broker.address, topics: { outrider: name, naive: `${name}-naive` } }
   }
 
   async run(): Promise<Outcome> {
     const story = this.#story
     const orders = await readOrders()
     const clients = [...new Set(orders.map(({ client }) => client))]
-    await Promise.all([prepareDatabase(this.#database.url, clients), this.#broker.createTopics(Object.values(topics))])
+    await Promise.all([prepareDatabase(this.#database.url, clients), this.#broker.createTopics(Object.values(this.#place.topics))])
+    story.say(` servers  real PostgreSQL ${this.#database.version}, ${this.#broker.title}`)
     story.say(` shop     orders.csv: ${orders.length} orders, ${clients.length} clients; 1 of 8 rolls back on purpose`)
     story.say(' two ways naive: COMMIT, then send (1 of 5: send, then COMMIT)     outrider: outbox.write(tx)')
     this.#relay = this.#startRelay()

@@ -13,8 +13,9 @@ export interface OrderPlaced {
   readonly total: string
 }
 
-export const topics = { outrider: 'demo-orders', naive: 'demo-orders-naive' } as const
-
-export const events = defineEvents({
-  OrderPlaced: event<OrderPlaced>({ aggregate: 'order', key: (order) => order.client, topic: topics.outrider }),
-})
+/** @param topic one of its own for each run of the demo, as the broker may be somebody's */
+export function eventsIn(topic: string) {
+  return defineEvents({
+    OrderPlaced: event<OrderPlaced>({ aggregate: 'order', key: (order) => order.client, topic }),
+  })
+}

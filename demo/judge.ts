@@ -3,7 +3,7 @@ import type { Client } from 'pg'
 import { checkDelivery, type CommittedMessage, type DeliveredRecord } from '../src/testing/checker.ts'
 import { clientsFor, type BrokerClients, type TopicRecord } from './brokers/broker.ts'
 import { withClient } from './database.ts'
-import { topics, type OrderPlaced } from './events.ts'
+import type { OrderPlaced } from './events.ts'
 import { bills, orders, type Side } from './queries.ts'
 import { role, type JudgeTalk, type SideFigures } from './talk.ts'
 
@@ -24,7 +24,7 @@ await tell({ is: 'figures', outrider, naive })
 process.exit()
 
 async function judge({ readAll }: BrokerClients, side: Side): Promise<SideFigures> {
-  const records = (await readAll(topics[side])).map(delivered)
+  const records = (await readAll(task.topics[side])).map(delivered)
   return withClient(task.databaseUrl, async (client) => {
     const committed = (await client.query<OrderRow>(orders(side))).rows.map(expected)
     const figures = checkDelivery(committed, records)

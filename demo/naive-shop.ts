@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { clientsFor } from './brokers/broker.ts'
 import { Door, openPool, takeOrders, transaction, work } from './counter.ts'
-import { topics, type OrderPlaced } from './events.ts'
+import type { OrderPlaced } from './events.ts'
 import type { Order } from './orders.ts'
 import { insertOrder, nextOrderOfClient } from './queries.ts'
 import { role, type ShopTalk } from './talk.ts'
@@ -49,7 +49,7 @@ async function place(order: Order): Promise<void> {
 }
 
 async function send(event: OrderPlaced): Promise<void> {
-  const record = { topic: topics.naive, key: event.client, value: JSON.stringify(event) }
+  const record = { topic: task.topics.naive, key: event.client, value: JSON.stringify(event) }
   for (let tries = 1; tries <= sendTries; tries++) {
     try {
       await producer.send(record)

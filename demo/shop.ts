@@ -1,7 +1,7 @@
 // The order service with Outrider: the order and its event are written in one transaction. That is all it does about events.
 import { createOutbox } from '../src/write/index.ts'
 import { Door, openPool, takeOrders, transaction, work } from './counter.ts'
-import { events } from './events.ts'
+import { eventsIn } from './events.ts'
 import type { Order } from './orders.ts'
 import { insertOrder, nextOrderOfClient } from './queries.ts'
 import { role, type CaughtAt, type ShopTalk } from './talk.ts'
@@ -14,7 +14,7 @@ const { task, tell } = role<ShopTalk>((message) => {
   else for (const at of ['before COMMIT', 'after COMMIT'] as const) toCatch.add(at)
 })
 const pool = openPool(task.databaseUrl)
-const outbox = createOutbox({ events })
+const outbox = createOutbox({ events: eventsIn(task.topics.outrider) })
 
 await tell({ is: 'ready' })
 await takeOrders(task, door, pool, 'outrider', place)

@@ -3,9 +3,10 @@ import type { DeliveryFigures } from '../src/testing/checker.ts'
 import type { BrokerAddress } from './brokers/broker.ts'
 import type { Side } from './queries.ts'
 
-interface Place {
+export interface Place {
   readonly databaseUrl: string
   readonly broker: BrokerAddress
+  readonly topics: Readonly<Record<Side, string>>
 }
 
 /** What a shop has to do. */

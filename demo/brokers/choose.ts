@@ -1,5 +1,6 @@
 // Which broker the demo runs on: an address given, else Docker, else Java with Maven, else the embedded one. It says which, and why.
 import { kafkaAvailability } from '../../servers/availability.ts'
+import { textOf } from '../../src/core/index.ts'
 import type { DemoBroker } from './broker.ts'
 
 export type BrokerChoice = 'auto' | 'kafka' | 'memory'
@@ -7,7 +8,8 @@ export type BrokerChoice = 'auto' | 'kafka' | 'memory'
 export interface Choice {
   /** For people, one line. */
   readonly because: string
-  start(): Promise<DemoBroker>
+  /** @param tell told when another one is taken after all */
+  start(tell: (text: string) => void): Promise<DemoBroker>
 }
 
 /** The machine can't give what was asked for. */
@@ -25,16 +27,29 @@ export function chooseBroker(asked: BrokerChoice, env: Readonly<Record<string, s
     }
   }
   const found = kafkaAvailability({ allowDocker: true })
-  if (!found.available) {
-    if (asked === 'kafka') {
-      throw new NoBroker(
-        `There is no Kafka to be had: ${found.reason}. Nothing was started.\n  Set KAFKA_BROKERS, start Docker, or install Java 17 and Maven; --broker memory needs none of them.`,
-      )
+  if (found.available && found.by === 'docker') {
+    return {
+      because: found.reason,
+      async start(tell) {
+        try {
+          return await (await import('./docker.ts')).startInDocker()
+        } catch (error) {
+          const next = withoutDocker(asked, kafkaAvailability())
+          tell(`Docker can't run Kafka: ${textOf(error).split('\n')[0]}; ${next.because}`)
+          return next.start(tell)
+        }
+      },
     }
-    return embedded(found.reason)
   }
-  if (found.by === 'docker') return { because: found.reason, start: async () => (await import('./docker.ts')).startInDocker() }
-  return { because: found.reason, start: async () => (await import('./kafka.ts')).startOwnKafka() }
+  return withoutDocker(asked, found)
+}
+
+function withoutDocker(asked: BrokerChoice, found: ReturnType<typeof kafkaAvailability>): Choice {
+  if (found.available) return { because: found.reason, start: async () => (await import('./kafka.ts')).startOwnKafka() }
+  if (asked === 'auto') return embedded(found.reason)
+  throw new NoBroker(
+    `There is no Kafka to be had: ${found.reason}.\n  Set KAFKA_BROKERS, start Docker, or install Java 17 and Maven; --broker memory needs none of them.`,
+  )
 }
 
 function embedded(reason: string): Choice {

@@ -57,6 +57,21 @@ describe('auto', () => {
   })
 })
 
+test('a Docker that answers and then can not run Kafka is told, and the next one is taken', async () => {
+  install('docker')
+  writeFileSync(join(folder, 'docker'), '#!/bin/sh\n[ "$1" = run ] && { echo "no such image" >&2; exit 125; }\nexit 0\n')
+  const told: string[] = []
+  const broker = await chooseBroker('auto', {}).start((text) => told.push(text))
+  try {
+    expect(broker.address.kind).toBe('embedded')
+    expect(told).toHaveLength(1)
+    expect(told[0]).toMatch(/Docker can't run Kafka: docker run failed \(125\): no such image; .*the embedded broker/)
+  } finally {
+    await broker.close()
+  }
+  await expect(chooseBroker('kafka', {}).start(() => undefined)).rejects.toThrow(NoBroker)
+})
+
 test('memory is the embedded broker, whatever there is', () => {
   install('docker', 'java', 'mvn')
   expect(chooseBroker('memory', { KAFKA_BROKERS: 'a:9092' }).because).toContain('the embedded broker')
