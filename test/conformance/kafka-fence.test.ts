@@ -23,7 +23,10 @@ async function openBehind(options: Partial<KafkaOptions> = {}): Promise<Behind> 
   const [host = '', port = ''] = (brokers[0] ?? '').split(':')
   const proxy = await startProxy({ host, port: Number(port) })
   let isPast = false
-  const made = await openPublisher({ brokers, publishTimeoutMs: 1_000, ...options }, { map: (address) => (isPast ? address : proxy) })
+  const made = await openPublisher(
+    { brokers, publishTimeoutMs: 3_000, connectTimeoutMs: 2_000, ...options },
+    { map: (address) => (isPast ? address : proxy) },
+  )
   closing.push(async () => {
     await made.publisher.close()
     await proxy.close()
@@ -78,7 +81,7 @@ describeKafka('the fence on a real Kafka', () => {
 
   test('an answer that gets lost costs nothing: the batch is sent again with its numbers, and stored once', async () => {
     const topic = await createTestTopic()
-    const { proxy, publish } = await openBehind({ publishTimeoutMs: 5_000 })
+    const { proxy, publish } = await openBehind({ publishTimeoutMs: 20_000 })
     await publish(messagesOf(2, topic))
     proxy.set('dropReplies')
     const verdicts = publish(messagesOf(5, topic).slice(2))
@@ -92,7 +95,7 @@ describeKafka('the fence on a real Kafka', () => {
 
   test('a request that is cut in the middle is sent again, and stored once', async () => {
     const topic = await createTestTopic()
-    const { proxy, publish } = await openBehind({ publishTimeoutMs: 5_000 })
+    const { proxy, publish } = await openBehind({ publishTimeoutMs: 20_000 })
     await publish(messagesOf(1, topic))
     proxy.cutAfter(2_000)
     const batch = messagesOf(3, topic, () => ({ payload: Buffer.alloc(1_500, 'x') }))
@@ -102,7 +105,7 @@ describeKafka('the fence on a real Kafka', () => {
 
   test('a connection that was lost while idle is made anew, without a doubt about anything', async () => {
     const topic = await createTestTopic()
-    const { proxy, publish } = await openBehind({ publishTimeoutMs: 5_000 })
+    const { proxy, publish } = await openBehind({ publishTimeoutMs: 20_000 })
     await publish(messagesOf(1, topic))
     proxy.reset()
     expect(outcomes(await publish(messagesOf(2, topic).slice(1)))).toEqual(['accepted'])

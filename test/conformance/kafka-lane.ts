@@ -22,7 +22,8 @@ export async function openPublisher(
   options: KafkaOptions,
   { lanes = 1, map, wire }: { lanes?: number; map?: (address: Address) => Address; wire?: Wire } = {},
 ): Promise<TestPublisher> {
-  const settings = settingsOf(options)
+  // Longer than the default: these tests share their machine with many others.
+  const settings = settingsOf({ publishTimeoutMs: 20_000, connectTimeoutMs: 5_000, ...options })
   const real = wire ?? createWire({ ...settings, requestTimeoutMs: settings.publishTimeoutMs + 1_000 }, map)
   const publisher = createKafkaPublisher(settings, real, systemClock)
   const stored = new Map<number, Uint8Array>()

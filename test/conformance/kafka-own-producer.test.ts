@@ -55,7 +55,7 @@ const makers: Readonly<Record<string, (at: string[]) => OwnProducer>> = {
 }
 
 function open(make: (at: string[]) => OwnProducer, options: Omit<OwnProducerOptions, 'producer'> = {}, at = brokers): Publisher {
-  return kafka({ producer: make(at), publishTimeoutMs: 4_000, ...options })
+  return kafka({ producer: make(at), publishTimeoutMs: 20_000, ...options })
 }
 
 const publish = (publisher: Publisher, batch: readonly Message[]): Promise<Verdict[]> =>
@@ -94,7 +94,7 @@ describeKafka("a producer of the user's own", () => {
 
     test('200 sends at once: what is accepted is stored, once', async () => {
       const topic = await createTestTopic({ partitions: 2 })
-      const publisher = open(make, { publishTimeoutMs: 20_000 })
+      const publisher = open(make)
       const verdicts = await Promise.all(messagesOf(200, topic, (n) => ({ key: `k${n}` })).map((one) => publish(publisher, [one])))
       expect(outcomes(verdicts.flat())).toEqual(verdicts.map(() => 'accepted'))
       const stored = await readTopic(brokers, topic)
@@ -111,7 +111,7 @@ describeKafka("a producer of the user's own", () => {
 
     test('one message that the broker refuses as too large costs its neighbours nothing', async () => {
       const topic = await createTestTopic({ configs: { 'max.message.bytes': '50000' } })
-      const publisher = open(make, { publishTimeoutMs: 20_000 })
+      const publisher = open(make)
       const batch = messagesOf(9, topic, (n) => ({ key: `k${n}`, payload: Buffer.alloc(n === 5 ? 60_000 : 100) }))
       const wanted = batch.map((_, i) => (i === 4 ? 'permanent MESSAGE_TOO_LARGE' : 'accepted'))
       expect(outcomes(await publish(publisher, batch))).toEqual(wanted)

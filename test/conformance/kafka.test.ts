@@ -213,7 +213,7 @@ describeKafka('the Kafka publisher', () => {
 
     test('was deleted while in use: it waits, and goes on when it is back', async () => {
       const topic = await createTestTopic({ partitions: 2 })
-      const { publish, fence } = await open({ publishTimeoutMs: 2_000 })
+      const { publish, fence } = await open()
       expect(outcomes(await publish([messageOf({ topic })]))).toEqual(['accepted'])
       await deleteTopicsOn(brokers, [topic])
       expect(outcomes(await publish([messageOf({ topic })]))[0]).toMatch(/UNKNOWN_TOPIC/)

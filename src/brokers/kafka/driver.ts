@@ -136,7 +136,7 @@ class DriverLink implements Link {
         this.#connection,
         ALL_REPLICAS,
         request.timeoutMs,
-        request.records as MessageRecord[],
+        request.records as unknown as MessageRecord[],
         {
           producerId: request.producerId,
           producerEpoch: request.epoch,

@@ -5,7 +5,7 @@ import type { Clock, Message, Publisher, Refused, Verdict } from '../../core/ind
 import { Call } from './call.ts'
 import { findingOf, nameOf } from './classify.ts'
 import type { Sender } from './client.ts'
-import { BATCH_OVERHEAD, bodySize, recordOf, sizeInBatch } from './record.ts'
+import { BATCH_OVERHEAD, recordOf, sizeInBatch } from './record.ts'
 import { behind, refusal } from './refusal.ts'
 import { Turns } from './turns.ts'
 import type { WireRecord } from './wire.ts'
@@ -123,7 +123,7 @@ export function createOwnProducerPublisher(settings: OwnProducerSettings, sender
 
 function itemOf(message: Message, settings: OwnProducerSettings, clock: Clock): Item {
   const record = recordOf(message, settings.topic(message), 0, BigInt(Math.trunc(clock.wallMs())))
-  const bytes = sizeInBatch(bodySize(record), 0)
+  const bytes = sizeInBatch(record.body, 0)
   return { message, record, bytes, verdict: behind('NO_TIME_LEFT', 'earlier batches took all the time') }
 }
 

@@ -12,7 +12,7 @@ import { Lane } from './lane.ts'
 import { Links } from './links.ts'
 import type { KafkaSettings } from './options.ts'
 import { partitionFor } from './partition.ts'
-import { bodySize, recordOf } from './record.ts'
+import { recordOf } from './record.ts'
 import { behind } from './refusal.ts'
 import { SizeLimits } from './size-limits.ts'
 import type { Item, Shared } from './stream.ts'
@@ -135,7 +135,7 @@ async function publishTopic(
       }
       const partition: number = key === null ? (keyless ??= nextPartition(topic, here)) : partitionFor(key, count ?? topic.leaders.length)
       const record = recordOf(one.message, name, partition, timestamp)
-      const item: Item = { message: one.message, record, body: bodySize(record), verdict: null }
+      const item: Item = { message: one.message, record, verdict: null }
       const stream = streams.get(partition)
       if (stream === undefined) streams.set(partition, { items: [item], places: [one] })
       else {

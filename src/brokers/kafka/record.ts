@@ -33,42 +33,49 @@ function cached(text: string): Buffer {
   return bytes
 }
 
-/**
- * Key, value and headers of the record; timestamps are the time of publishing, so that a backlog isn't older than the topic's retention.
- */
-export function recordOf(message: Message, topic: string, partition: number, timestamp: bigint): WireRecord {
-  const headers = new Map<Buffer, Buffer>()
-  headers.set(eventId, Buffer.from(message.id, 'latin1'))
-  headers.set(eventType, cached(message.type))
-  headers.set(eventTime, Buffer.from(message.createdAt, 'latin1'))
-  headers.set(aggregateType, cached(message.aggregateType))
-  headers.set(contentType, cached(message.contentType))
-  if (message.headers !== null) {
-    for (const name of Object.keys(message.headers)) {
-      if (!made.has(name)) headers.set(cached(name), Buffer.from(message.headers[name] ?? ''))
-    }
+let lastTime = ''
+let lastTimeBytes = Buffer.alloc(0)
+
+/** Messages of one transaction have one time. */
+function timeBytes(createdAt: string): Buffer {
+  if (createdAt !== lastTime) {
+    lastTime = createdAt
+    lastTimeBytes = Buffer.from(createdAt, 'latin1')
   }
-  return {
-    topic,
-    partition,
-    key: message.key === null ? null : Buffer.from(message.key),
-    value: message.payload === null ? null : bufferOf(message.payload),
-    headers,
-    timestamp,
-  }
+  return lastTimeBytes
 }
 
-/** Bytes of a record but for its own length and its place in the batch: see `sizeInBatch`. */
-export function bodySize(record: WireRecord): number {
-  // Attributes and the timestamp's distance (all records of a batch have the same) take one byte each.
-  let size = 2 + fieldSize(record.key) + fieldSize(record.value) + varintSize(record.headers.size) + ownNamesSize
-  let own = 5
-  for (const [name, value] of record.headers) {
-    if (own > 0) own -= 1
-    else size += fieldSize(name)
-    size += fieldSize(value)
+/**
+ * Key, value and headers of the record; the timestamp is the time of publishing, so that a backlog isn't older than the topic's retention.
+ * Records of one batch must have the same timestamp, for their size depends on its distance.
+ */
+export function recordOf(message: Message, topic: string, partition: number, timestamp: bigint): WireRecord {
+  const key = message.key === null ? null : Buffer.from(message.key)
+  const value = message.payload === null ? null : bufferOf(message.payload)
+  const headers = new Map<Buffer, Buffer>()
+  const id = Buffer.from(message.id, 'latin1')
+  const type = cached(message.type)
+  const time = timeBytes(message.createdAt)
+  const aggregate = cached(message.aggregateType)
+  const content = cached(message.contentType)
+  headers.set(eventId, id)
+  headers.set(eventType, type)
+  headers.set(eventTime, time)
+  headers.set(aggregateType, aggregate)
+  headers.set(contentType, content)
+  // Attributes and the timestamp's distance take one byte each.
+  let body = 2 + fieldSize(key) + fieldSize(value) + ownNamesSize
+  body += fieldSize(id) + fieldSize(type) + fieldSize(time) + fieldSize(aggregate) + fieldSize(content)
+  if (message.headers !== null) {
+    for (const name of Object.keys(message.headers)) {
+      if (made.has(name)) continue
+      const nameBytes = cached(name)
+      const text = Buffer.from(message.headers[name] ?? '')
+      headers.set(nameBytes, text)
+      body += fieldSize(nameBytes) + fieldSize(text)
+    }
   }
-  return size
+  return { topic, partition, key, value, headers, timestamp, body: body + varintSize(headers.size) }
 }
 
 /** Bytes that a record takes as number `place` (from 0) of its batch. */

@@ -19,8 +19,6 @@ export interface Shared extends Tools {
 export interface Item {
   readonly message: Message
   readonly record: WireRecord
-  /** See `bodySize`. */
-  readonly body: number
   verdict: Verdict | null
 }
 
@@ -138,12 +136,12 @@ function cut(
       refuseAll([item], turn, behind('BEHIND_REFUSED', 'an earlier message of this topic and key was refused'))
       continue
     }
-    const alone = BATCH_OVERHEAD + sizeInBatch(item.body, 0)
+    const alone = BATCH_OVERHEAD + sizeInBatch(item.record.body, 0)
     if (alone > limit) {
       refuseAll([item], turn, sizes.refusal(topic, alone), blocked)
       continue
     }
-    const size = sizeInBatch(item.body, chunk.length)
+    const size = sizeInBatch(item.record.body, chunk.length)
     if (bytes + size > limit) break
     chunk.push(item)
     bytes += size
@@ -152,16 +150,16 @@ function cut(
 }
 
 function chunkSize(chunk: readonly Item[]): number {
-  return chunk.reduce((sum, item, place) => sum + sizeInBatch(item.body, place), BATCH_OVERHEAD)
+  return chunk.reduce((sum, item, place) => sum + sizeInBatch(item.record.body, place), BATCH_OVERHEAD)
 }
 
 function accept(chunk: readonly Item[], outcome: Outcome & { kind: 'accepted' }, state: StreamState): void {
   const prefix = `${state.topic}/${state.partition}/`
-  let offset = outcome.baseOffset
-  for (const item of chunk) {
-    const verdict: Accepted = { kind: 'accepted', position: offset === null ? null : `${prefix}${offset}` }
-    item.verdict = verdict
-    if (offset !== null) offset += 1n
+  const first = outcome.baseOffset === null ? null : Number(outcome.baseOffset)
+  for (let place = 0; place < chunk.length; place++) {
+    const item = chunk[place]
+    const verdict: Accepted = { kind: 'accepted', position: first === null ? null : `${prefix}${first + place}` }
+    if (item !== undefined) item.verdict = verdict
   }
 }
 

@@ -41,6 +41,8 @@ export interface WireRecord {
   readonly value: Buffer | null
   readonly headers: Map<Buffer, Buffer>
   readonly timestamp: bigint
+  /** Bytes on the wire, but for its own length and its place in the batch: see `sizeInBatch`. */
+  readonly body: number
 }
 
 export interface ProduceRequest {
