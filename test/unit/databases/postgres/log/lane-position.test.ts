@@ -278,3 +278,24 @@ test('readAbove counts what was read above upto, late ones too, until upto passe
   expect(position.readAbove).toBe(0)
   expect(position.unsettled).toBe(0)
 })
+
+test("a number that was taken by a gap row is not taken once more, and keeps no gap row, when another lane's row opens it again", () => {
+  const position = fresh(20n, [{ lo: 5n, hi: 9n }])
+  const open = new OpenNumbers()
+  open.add(5n, 9n, 0)
+  const range = open.find(7n)!
+  open.remove(7n, 7n)
+  expect(position.takeLate(7n, range, 0)).toBe(true)
+  open.add(7n, 7n, 0)
+  expect(position.plan(open.ranges, 5_000)?.gaps).toEqual([
+    { lo: 5n, hi: 6n },
+    { lo: 7n, hi: 7n },
+    { lo: 8n, hi: 9n },
+  ])
+  position.settled(7n)
+  expect(position.takeLate(7n, open.find(7n)!, 0)).toBe(false)
+  expect(position.plan(open.ranges, Infinity)?.gaps).toEqual([
+    { lo: 5n, hi: 6n },
+    { lo: 8n, hi: 9n },
+  ])
+})
