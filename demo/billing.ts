@@ -1,7 +1,8 @@
 // The consumer: it bills each order. Beside it, one without an inbox reads the naive shop's topic and bills what it sees.
 import type { PoolClient } from 'pg'
 import { createInbox } from '../src/inbox/index.ts'
-import { clientsFor, type TopicRecord } from './brokers/broker.ts'
+import { clientsFor } from './brokers/clients.ts'
+import type { TopicRecord } from './brokers/broker.ts'
 import { openPool } from './counter.ts'
 import { eventsIn, type OrderPlaced } from './events.ts'
 import { insertBill, type Side } from './queries.ts'

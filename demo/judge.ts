@@ -1,7 +1,8 @@
 // The judge takes no part: it reads the shops' tables, the topics from offset 0 and the consumer's own table, and compares.
 import type { Client } from 'pg'
 import { checkDelivery, type CommittedMessage, type DeliveredRecord } from '../src/testing/checker.ts'
-import { clientsFor, type BrokerClients, type TopicRecord } from './brokers/broker.ts'
+import { clientsFor } from './brokers/clients.ts'
+import type { BrokerClients, TopicRecord } from './brokers/broker.ts'
 import { withClient } from './database.ts'
 import type { OrderPlaced } from './events.ts'
 import { bills, orders, type Side } from './queries.ts'

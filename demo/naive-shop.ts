@@ -1,7 +1,7 @@
 // The order service without an outbox, as many are: COMMIT, then send. One order of five comes through an older part of the code, which
 // sends and then commits. A send that fails is tried again; after the third time the order counts more than its event, and it is logged.
 import { setTimeout as pause } from 'node:timers/promises'
-import { clientsFor } from './brokers/broker.ts'
+import { clientsFor } from './brokers/clients.ts'
 import { Door, openPool, takeOrders, transaction, work } from './counter.ts'
 import type { OrderPlaced } from './events.ts'
 import type { Order } from './orders.ts'

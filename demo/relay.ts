@@ -2,7 +2,7 @@
 import { createRelay } from '../src/relay/index.ts'
 import { postgres } from '../src/databases/postgres/index.ts'
 import type { Message, Publisher, Settlement, Source } from '../src/core/index.ts'
-import { clientsFor } from './brokers/broker.ts'
+import { clientsFor } from './brokers/clients.ts'
 import type { OrderPlaced } from './events.ts'
 import { role, type RelayTalk, type ToRelay } from './talk.ts'
 
@@ -11,9 +11,12 @@ let isHolding = false
 const inFlight = new Set<string>()
 
 const { task, tell } = role<RelayTalk>((message) => void obey(message))
+const publisher = await (await clientsFor(task.broker)).publisher(task.publishTimeoutMs)
+// Connected by now, it needs no time for that when it takes over. It may as well be away.
+await publisher.check().catch(() => undefined)
 const relay = createRelay({
   source: held(postgres({ url: task.databaseUrl })),
-  publisher: watched(await (await clientsFor(task.broker)).publisher(task.publishTimeoutMs)),
+  publisher: watched(publisher),
   leaseMs: task.leaseMs,
 })
 relay.subscribe((event) => {

@@ -51,8 +51,3 @@ export interface BrokerClients {
   /** All of a topic, from offset 0, with another client than `follow` has where there is one. */
   readonly readAll: (topic: string) => Promise<TopicRecord[]>
 }
-
-export async function clientsFor(address: BrokerAddress): Promise<BrokerClients> {
-  if (address.kind === 'embedded') return (await import('./embedded/clients.ts')).embeddedClients(address.port)
-  return (await import('./kafka-clients.ts')).kafkaClients(address.brokers)
-}
