@@ -112,8 +112,15 @@ export class LaneKeeper {
     const late = new AbortController()
     const lastMs = Math.max(this.#renewMs, Math.min(...held.map((lane) => lane.leaseEndsMs)) - askedMs)
     try {
-      const isLate = await Promise.race([renewing.then(() => false), this.#clock.sleep(lastMs, late.signal).then(() => true)])
-      if (isLate) this.#dropEnded()
+      let isAnswered = false
+      const answered = renewing.then(() => {
+        isAnswered = true
+      })
+      await Promise.race([answered, this.#clock.sleep(lastMs, late.signal)])
+      // After the process stood still, the timer rings before an answer that has long been there is read.
+      if (!isAnswered) await new Promise<void>((resolve) => setImmediate(resolve))
+      if (!isAnswered) this.#dropEnded()
+      await answered
       const { lost } = await renewing
       for (const lane of held) {
         if (lane.isGone) continue

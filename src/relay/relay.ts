@@ -173,12 +173,14 @@ class SourceToPublisher implements Relay {
       if (this.#stopAsked.signal.aborted) resolve(null)
       else this.#stopAsked.signal.addEventListener('abort', () => resolve(null), { once: true })
     })
+    const ready = Promise.race([this.#warmUp(), stopped])
     for (let tries = 0; !this.#stopAsked.signal.aborted; tries++) {
       let error: unknown
       const startedMs = clock.monotonicMs()
       try {
         const info = await this.#open(stopped)
         if (info === null) return
+        await ready
         const session = this.#begin(info)
         const broken = await Promise.race([session.broken.then((cause) => ({ cause })), stopped])
         if (broken === null) {
@@ -200,6 +202,18 @@ class SourceToPublisher implements Relay {
       this.#session = null
       await clock.sleep(retryInMs, this.#stopAsked.signal)
     }
+  }
+
+  /**
+   * Loads and connects the publisher before the first lane is held: a lease must not run out meanwhile, and one who stands by must
+   * be quick to take over. A broker that is down is no reason to wait for it here.
+   */
+  async #warmUp(): Promise<void> {
+    const { publisher, clock } = this.#settings
+    const ended = new AbortController()
+    const checking = (async () => await publisher.check())().catch(() => {})
+    await Promise.race([checking, clock.sleep(publisher.limits.publishTimeoutMs, ended.signal)])
+    ended.abort()
   }
 
   async #open(stopped: Promise<null>): Promise<SourceInfo | null> {

@@ -1,6 +1,7 @@
 // Rules that random runs seldom touch: each held by the relay in a scripted case, and seen to fail in a copy that breaks it.
 import { describe, expect, test } from 'vitest'
 import { createRelay } from '../../../src/relay/index.ts'
+import { createTestClock } from '../../../src/testing/index.ts'
 import { calm, message, no, ok, until } from './fakes.ts'
 import { mutant } from './mutants.ts'
 import { running } from './relays.ts'
@@ -75,6 +76,31 @@ const controls: readonly Control[] = [
       source.commit(message(1))
       await calm()
       return publisher.published === 0
+    },
+  },
+  {
+    rule: 'a lane is kept when a process wakes up late and the answer to its renewal is there',
+    file: 'lane-keeper.ts',
+    from: 'if (!isAnswered) await new Promise<void>((resolve) => setImmediate(resolve))',
+    to: '',
+    async holds(make) {
+      const time = createTestClock()
+      let isLate = false
+      const clock = {
+        ...time,
+        // Timers that are due ring before the answer is read.
+        sleep: (ms: number, signal?: AbortSignal) =>
+          time.sleep(ms, signal).then(() => {
+            if (isLate) setImmediate(() => source.proceed())
+          }),
+      }
+      const { source, named } = await running({ make, clock })
+      await until('the lane', () => named('lane.acquired').length === 1)
+      source.holding.add('renew')
+      await time.advance(10_000)
+      isLate = true
+      await time.advance(20_000)
+      return named('lane.lost').length === 0
     },
   },
   {

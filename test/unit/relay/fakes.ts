@@ -348,7 +348,13 @@ export class FakePublisher implements Publisher {
     for (const publish of this.open.slice()) publish.answer(verdict)
   }
 
-  async check(): Promise<void> {}
+  /** What `check` waits for. */
+  checking: Promise<void> = Promise.resolve()
+
+  check(): Promise<void> {
+    this.log.push('check')
+    return this.checking
+  }
 
   async close(): Promise<void> {
     this.isClosed = true

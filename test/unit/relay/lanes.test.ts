@@ -10,8 +10,26 @@ test('a lane is fenced before anything is read or published for it: advance, sto
   const { source, publisher } = await running({ publish: { fence: true } })
   source.commit(message(1))
   await publisher.next()
-  const steps = source.log.filter((step) => !/^(open|renew|acquire)/.test(step))
+  const steps = source.log.filter((step) => !/^(check|open|renew|acquire)/.test(step))
   expect(steps).toEqual(['advance 0:-', 'storeFence 0:1', 'enter 0:1', 'read 0', 'publish 0:1', 'read 0'])
+})
+
+test('the publisher is made ready before a lane is taken; one that does not answer is not waited for longer than a publish may take', async () => {
+  const { source, publisher, relay, clock } = line()
+  publisher.checking = new Promise(() => {})
+  const starting = relay.start()
+  await clock.advance(4999)
+  expect(source.log).toEqual(['check', 'open'])
+  await clock.advance(1)
+  await starting
+  await until('the lane is asked for', () => source.log.includes('acquire 1'))
+})
+
+test('a publisher that is down keeps no relay from standing by', async () => {
+  const { source, publisher, relay } = line()
+  publisher.checking = Promise.reject(new Error('down'))
+  await relay.start()
+  await until('the lane is asked for', () => source.log.includes('acquire 1'))
 })
 
 test('a fence that is stored already is moved on from there at the take-over', async () => {
