@@ -2,7 +2,7 @@
 import { createWire } from '../../src/brokers/kafka/driver.ts'
 import { systemClock } from '../../src/brokers/kafka/kafka.ts'
 import { settingsOf } from '../../src/brokers/kafka/options.ts'
-import type { KafkaOptions } from '../../src/brokers/kafka/options.ts'
+import type { KafkaOptions } from '../../src/brokers/kafka/option-types.ts'
 import { createKafkaPublisher } from '../../src/brokers/kafka/publisher.ts'
 import type { Address, Wire } from '../../src/brokers/kafka/wire.ts'
 import type { Fence, Message, Publisher, Verdict } from '../../src/core/index.ts'

@@ -176,8 +176,8 @@ describeKafka('the Kafka publisher', () => {
     const message = messageOf({ topic, key: 'k1' })
     expect(publisher.group?.(message)).toBe(topic)
     await publish([message])
-    expect(publisher.group?.(message)).toBe(`${topic}\0${partitionFor('k1', 5)}`)
-    expect(publisher.group?.(messageOf({ topic, key: null }))).toBe(`${topic}\0*`)
+    expect(publisher.group?.(message)).toBe(`${topic}/${partitionFor('k1', 5)}`)
+    expect(publisher.group?.(messageOf({ topic, key: null }))).toBe(`${topic}/*`)
   })
 
   describe('a topic that is not there', () => {

@@ -87,6 +87,8 @@ export async function attempt(state: StreamState, records: readonly WireRecord[]
       if (call.leftMs - pausedMs < least) return doubt === null ? refused(last) : unknown(doubt)
       await call.pause(pausedMs)
     }
+    // Much may have happened while it waited for a connection.
+    if (lane.isRetired || call.isAborted || call.leftMs < least) continue
 
     let answer: ProduceAnswer
     try {

@@ -3,7 +3,7 @@
 import { isIP } from 'node:net'
 import type { Connection as KafkaConnection, ConnectionOptions, MessageRecord } from '@platformatic/kafka'
 import { OutriderError } from '../../core/index.ts'
-import type { Compression, SaslOptions, TlsOptions } from './options.ts'
+import type { Compression, SaslOptions, TlsOptions } from './option-types.ts'
 import { NotSent, textOfAddress } from './wire.ts'
 import type { Address, Link, MetadataAnswer, ProduceAnswer, ProduceRequest, Wire } from './wire.ts'
 

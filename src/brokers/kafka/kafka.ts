@@ -2,7 +2,7 @@ import type { Clock, Publisher } from '../../core/index.ts'
 import { createWire } from './driver.ts'
 import { senderOf } from './client.ts'
 import { ownProducerSettingsOf, settingsOf } from './options.ts'
-import type { KafkaOptions, OwnProducerOptions } from './options.ts'
+import type { KafkaOptions, OwnProducerOptions } from './option-types.ts'
 import { createOwnProducerPublisher } from './own-producer.ts'
 import { createKafkaPublisher } from './publisher.ts'
 
