@@ -1,5 +1,5 @@
 // All SQL of the PostgreSQL source. Each statement says which index it rides on and what it locks.
-import type { Names } from './names.ts'
+import { quoteText, type Names } from './names.ts'
 
 /** Now on the database's clock; a session setting moves it, so that tests can. */
 const now = `(clock_timestamp() + coalesce(nullif(current_setting('outrider.skew', true), ''), '0')::interval)`
@@ -51,6 +51,25 @@ export const probeRows = (n: Names) => `select from ${n.outbox} limit 0`
 /** The highest position against the sequence: a sequence that is behind was set back. */
 export const readHighest = (n: Names, sequence: string) =>
   `select (select max(upto) from ${n.of('position')})::text as upto, case when s.is_called then s.last_value else 0 end::text as last_value from ${sequence} s`
+
+// --- mending, by hand ---------------------------------------------------------------------------------------
+
+/**
+ * SQL by which an operator says: these positions belong to this database and sequence. The fences are not: a copy that published under
+ * the original's would shut it out.
+ */
+export function acceptIdentity(names: Names): string {
+  return (
+    `UPDATE ${names.of('meta')} SET (system_identifier, database_oid, sequence_filenode) = (SELECT c.system_identifier, d.oid, ` +
+    `pg_relation_filenode(pg_get_serial_sequence(${quoteText(names.outbox)}, 'seq')::regclass) FROM pg_control_system() c, pg_database d WHERE d.datname = current_database()); ` +
+    `UPDATE ${names.of('position')} SET fence = NULL;`
+  )
+}
+
+/** SQL by which every row of the outbox is undelivered again. */
+export function startOver(names: Names): string {
+  return `BEGIN; UPDATE ${names.of('position')} SET upto = 0, token = token + 1; DELETE FROM ${names.of('gap')}; ${acceptIdentity(names)} COMMIT;`
+}
 
 // --- reading ------------------------------------------------------------------------------------------------
 

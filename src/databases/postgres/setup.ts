@@ -3,7 +3,7 @@ import { OutriderError } from '../../core/index.ts'
 import { currentLayout } from './migrate.ts'
 import type { Connection } from './connection.ts'
 import { quoteText, type Names } from './names.ts'
-import { findMeta, prepareOwning, prepareReading, probeRows, readHighest, readSetup, whoAmI } from './queries.ts'
+import { acceptIdentity, findMeta, prepareOwning, prepareReading, probeRows, readHighest, readSetup, startOver, whoAmI } from './queries.ts'
 
 /** What the source needs to know of the place that it reads. */
 export interface Setup {
@@ -215,21 +215,4 @@ async function checkHighest(connection: Connection, names: Names, sequence: stri
       hint: `Set it above: SELECT setval(${quoteText(sequence)}, ${row.upto}); events written since it was set back have numbers up to ${row.last_value}: write them again.\n  Or deliver every row that is there, once more if it was delivered: ${startOver(names)}`,
     },
   )
-}
-
-/**
- * SQL by which an operator says: these positions belong to this database and sequence. The fences are not: a copy that published under
- * the original's would shut it out.
- */
-export function acceptIdentity(names: Names): string {
-  return (
-    `UPDATE ${names.of('meta')} SET (system_identifier, database_oid, sequence_filenode) = (SELECT c.system_identifier, d.oid, ` +
-    `pg_relation_filenode(pg_get_serial_sequence(${quoteText(names.outbox)}, 'seq')::regclass) FROM pg_control_system() c, pg_database d WHERE d.datname = current_database()); ` +
-    `UPDATE ${names.of('position')} SET fence = NULL;`
-  )
-}
-
-/** SQL by which every row of the outbox is undelivered again. */
-function startOver(names: Names): string {
-  return `BEGIN; UPDATE ${names.of('position')} SET upto = 0, token = token + 1; DELETE FROM ${names.of('gap')}; ${acceptIdentity(names)} COMMIT;`
 }
