@@ -48,6 +48,9 @@ export const wordComplaints = (files: readonly SourceFile[]): string[] =>
 const STATEMENT =
   /^\s*(select\s[\s\S]*\sfrom\s|select\s+(pg_|set_config|current_|\$|now\(|1\b)|insert\s+into\s|update\s[\s\S]*\sset\s|delete\s+from\s|with\s+\w+(\s*\([^)]*\))?\s+as\s*(materialized\s*|not\s+materialized\s*)?\(|(create|drop|alter)\s+(table|schema|index|sequence|type|role)\s|truncate\s|lock\s+table\s|copy\s[\s\S]*\s(from|to)\s|(listen|notify)\s+["$\w]|set\s+(local|session)?\s*\w+\s*(=|to)\s)/i
 
+/** English begins with one capital; SQL is written in one case. */
+const SENTENCE = /^\s*(Select|Update|Delete|Insert|Create|Drop|Alter)\s/
+
 /** SQL stands in queries.ts and in migrations; a hint that shows an operator a statement is no SQL that runs. */
 export const sqlComplaints = (files: readonly SourceFile[]): string[] =>
   files
@@ -56,7 +59,7 @@ export const sqlComplaints = (files: readonly SourceFile[]): string[] =>
       const tree = parse(file)
       return nodesOf(tree).flatMap((node) => {
         const text = ts.isStringLiteralLike(node) ? node.text : ts.isTemplateExpression(node) ? node.getText().slice(1, -1) : undefined
-        if (text === undefined || !STATEMENT.test(text) || isHint(node)) return []
+        if (text === undefined || !STATEMENT.test(text) || SENTENCE.test(text) || isHint(node)) return []
         const line = tree.getLineAndCharacterOfPosition(node.getStart()).line + 1
         return [`${file.path}:${line}: SQL outside queries.ts: ${text.trim().slice(0, 60)}`]
       })
