@@ -5,7 +5,7 @@ import { deleteSettled } from '../../src/databases/postgres/clean-up.ts'
 import type { Safeties } from '../../src/databases/postgres/log/safeties.ts'
 import { namesOf } from '../../src/databases/postgres/names.ts'
 import { describePostgres } from '../setup/index.ts'
-import { prepareLoad, startLoad, type Committed } from './gap-writers.ts'
+import { prepareLoad, startLoad, type Committed, type LoadOptions } from './gap-writers.ts'
 import { createOutbox, eventually, Follower, insert, partition, text, type Outbox } from './source-driver.ts'
 
 const seconds = Number(process.env.OUTRIDER_TEST_GAP_SECONDS ?? 12)
@@ -52,7 +52,8 @@ describePostgres('the gap experiment', () => {
   })
 
   /** Runs the load to its end, and the source until it has been quiet for a while. */
-  const run = async (load: { writers: number; seconds: number; keys?: number }, safeties: Partial<Safeties> = {}) => {
+  const run = async (load: LoadOptions, safeties: Partial<Safeties> = {}) => {
+    await follower?.stop()
     const source = new Follower(outbox.url, { safeties, keepEvents: true })
     follower = source
     const { finished, counts } = startLoad(outbox, load)
@@ -104,9 +105,13 @@ describePostgres('the gap experiment', () => {
     ['no wait for the holders: events are lost', { waitForHolders: false }, (o) => o.lost],
     ["the table's lock in place of the sequence's: events are lost", { lockOfSequence: false }, (o) => o.lost],
     ['the window first: keys are reordered', { lateFirst: false }, (o) => o.reordered],
-  ])('the same load, %s', { timeout: 90_000 }, async (_, safeties, broken) => {
-    const { outcome } = await run({ writers: 33, seconds: 5 }, safeties)
-    expect(broken(outcome)).not.toEqual([])
+  ])('the same load, %s', { timeout: 120_000 }, async (_, safeties, broken) => {
+    // Seconds are enough on an idle machine; a busy one gets more of them.
+    let found: string[] = []
+    for (let round = 1; found.length === 0 && round <= 6; round++) {
+      found = broken((await run({ writers: 33, seconds: 4, name: `round ${round}` }, safeties)).outcome)
+    }
+    expect(found).not.toEqual([])
   })
 
   test(

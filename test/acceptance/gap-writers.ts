@@ -10,6 +10,8 @@ export interface LoadOptions {
   readonly seconds: number
   /** Keys in all. Few keys: much waiting. @default 60 */
   readonly keys?: number
+  /** Tells the events of one load from those of another. */
+  readonly name?: string
 }
 
 export interface Committed {
@@ -107,7 +109,7 @@ export function startLoad(outbox: Outbox, options: LoadOptions): Load {
 
   const writer = async (number: number): Promise<void> => {
     const client = await outbox.connect()
-    for (let i = 0; performance.now() < end; i++) await transaction(client, `${process.pid}-${number}-${i}`)
+    for (let i = 0; performance.now() < end; i++) await transaction(client, `${options.name ?? 'load'} ${process.pid}-${number}-${i}`)
   }
 
   /** Locks that conflict with the weak ones move all of a relation's locks to the main lock table while they are being looked at. */
