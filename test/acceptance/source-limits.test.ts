@@ -3,7 +3,18 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Message } from '../../src/core/index.ts'
 import { laneOf } from '../../src/databases/postgres/index.ts'
 import { describePostgres } from '../setup/index.ts'
-import { createOutbox, delivered, insert, secondRelay, Stepper, text, texts, type DriverOptions, type Outbox } from './source-driver.ts'
+import {
+  beforeStatement,
+  createOutbox,
+  delivered,
+  insert,
+  secondRelay,
+  Stepper,
+  text,
+  texts,
+  type DriverOptions,
+  type Outbox,
+} from './source-driver.ts'
 
 const bytes = (messages: readonly Message[]) => messages.reduce((sum, m) => sum + (m.payload?.length ?? 0), 0)
 const insertMany = async (client: Outbox['admin'], count: number, payload: string, key: string) => {
@@ -195,6 +206,39 @@ describePostgres('the limits of the log source', () => {
     await source.step(1_500)
     expect((await outbox.admin.query('select from outrider.outbox_gap')).rowCount).toBe(0)
   })
+
+  test.each(['guard', 'again', 'holders'])(
+    'a lane that is lost and taken anew while its rows are read (at the statement %s) gives them once, in order',
+    async (statement) => {
+      await start()
+      const undone = await outbox.connect()
+      await undone.query('begin')
+      await insert(undone, 'undone')
+      const pending = await outbox.connect()
+      await pending.query('begin')
+      await insert(pending, 'pending')
+      await outbox.insert('one', 'k')
+      await source.step()
+      await source.step(1_200)
+      await undone.query('rollback')
+      await insertMany(outbox.admin, 10, 'event', 'k')
+      let happened = false
+      const unhook = beforeStatement(statement, async () => {
+        happened = true
+        await outbox.admin.query('update outrider.outbox_lease set owner = null')
+        expect((await source.source.ownership.renew({ leaseMs: 30_000 })).lost).toHaveLength(8)
+        await source.acquire()
+        expect(source.grants).toHaveLength(8)
+      })
+      try {
+        await source.rest()
+      } finally {
+        unhook()
+      }
+      expect(happened).toBe(true)
+      expect(source.texts).toEqual(['one', ...Array.from({ length: 10 }, (_, i) => `event-${i + 1}`)])
+    },
+  )
 
   test('settling again what is settled, or what nobody handed out, changes nothing', async () => {
     await start()

@@ -69,7 +69,9 @@ export class Reader {
     for (const gap of gaps) this.open.add(gap.lo, gap.hi, this.#context.clock.monotonicMs(), passedBy(gap, held))
   }
 
+  /** What it returns belongs to the lanes as they are held then: after its last statement it waits for nothing any more. */
   async cycle(held: ReadonlyMap<number, LanePosition>, wanted: readonly Wanted[], maxBytes: number): Promise<Cycle> {
+    await this.#testForDeath()
     const { from, lanes } = this.#nextWindow(wanted)
     const rows = lanes.length === 0 ? [] : await this.#window(from, lanes, maxBytes)
     const last = rows.length === 0 ? null : BigInt(rows.at(-1)![1])
@@ -80,7 +82,6 @@ export class Reader {
     const dropped = again.cut || last === null
     const taken = dropped ? [] : this.#takeWindow(rows, last, from, fresh, lanes, held)
     const late = this.#takeLate(again.rows, held)
-    await this.#testForDeath()
     return { messages: this.#inOrder(late, taken), late: late.length }
   }
 
@@ -222,7 +223,9 @@ export class Reader {
   ): Message[] {
     const contentType = contentTypeOf(this.#setup.payloadType)
     const now = this.#context.clock.monotonicMs()
-    const positions = new Map(lanes.map((w) => [w.position.lane, w.position]))
+    // A lane may have been lost, and taken anew, while its rows were read: they come again for whoever holds it.
+    const still = lanes.filter(({ position }) => held.get(position.lane) === position)
+    const positions = new Map(still.map((w) => [w.position.lane, w.position]))
     const messages: Message[] = []
     for (const row of rows) {
       const lane = Number(row[0])
