@@ -1,10 +1,12 @@
 // The conductor: sets the stage, starts the roles, lets the faults strike while messages are under way, and asks the judge.
 import { setTimeout as pause } from 'node:timers/promises'
+import { textOf } from '../src/core/index.ts'
 import { createChildren, type Child, type Children } from './child.ts'
 import type { DemoBroker } from './brokers/broker.ts'
 import type { Choice } from './brokers/choose.ts'
 import { prepareDatabase, startDatabase, withClient, type DemoDatabase } from './database.ts'
 import { Facts } from './facts.ts'
+import { NoServer } from './no-server.ts'
 import { readOrders } from './orders.ts'
 import type { FaultKind, Outcome } from './outcome.ts'
 import { cutSessions, orderIds, type Side } from './queries.ts'
@@ -60,7 +62,7 @@ export async function conduct({ choice, seconds, story, signal }: DemoOptions): 
   )
   const starting = [keep(startDatabase()), keep(choice.start((text) => story.say(`          ${text}`)))] as const
   try {
-    const [database, broker] = await Promise.race([Promise.all(starting), aborted])
+    const [database, broker] = await Promise.race([Promise.all(starting).catch(cannotStart), aborted])
     return await Promise.race([new Play(children, database, broker, seconds, story).run(), children.failure, aborted])
   } finally {
     // A server that is still starting is waited for, but not for ever: it ends with this process at the latest.
@@ -68,6 +70,10 @@ export async function conduct({ choice, seconds, story, signal }: DemoOptions): 
     await children.killAll()
     await Promise.allSettled(opened.map((one) => one.close()))
   }
+}
+
+function cannotStart(cause: unknown): never {
+  throw new NoServer(`A server can't be had. ${textOf(cause)}`, { cause })
 }
 
 class Play {

@@ -55,8 +55,9 @@ async function main(): Promise<number> {
   const stop = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stop.abort(name))
   // Loaded after the first line: it brings the servers and the drivers along.
-  const { chooseBroker, NoBroker } = await import('./brokers/choose.ts')
+  const { chooseBroker } = await import('./brokers/choose.ts')
   const { conduct } = await import('./conductor.ts')
+  const { NoServer } = await import('./no-server.ts')
   const { jsonOf, problemsOf, tableOf } = await import('./outcome.ts')
   try {
     const choice = chooseBroker(args.broker)
@@ -73,8 +74,8 @@ async function main(): Promise<number> {
       story.say(` stopped by ${String(stop.signal.reason)}: all that was started is ended.`)
       return 130
     }
-    console.error(error instanceof NoBroker ? error.message : error)
-    return error instanceof NoBroker ? 3 : 1
+    console.error(error instanceof NoServer ? error.message : error)
+    return error instanceof NoServer ? 3 : 1
   }
 }
 

@@ -1,6 +1,7 @@
 // Which broker the demo runs on: an address given, else Docker, else Java with Maven, else the embedded one. It says which, and why.
 import { kafkaAvailability } from '../../servers/availability.ts'
 import { textOf } from '../../src/core/index.ts'
+import { NoServer } from '../no-server.ts'
 import type { DemoBroker } from './broker.ts'
 
 export type BrokerChoice = 'auto' | 'kafka' | 'memory'
@@ -11,9 +12,6 @@ export interface Choice {
   /** @param tell told when another one is taken after all */
   start(tell: (text: string) => void): Promise<DemoBroker>
 }
-
-/** The machine can't give what was asked for. */
-export class NoBroker extends Error {}
 
 /** @param env where addresses are given: KAFKA_BROKERS, OUTRIDER_TEST_KAFKA_BROKERS */
 export function chooseBroker(asked: BrokerChoice, env: Readonly<Record<string, string | undefined>> = process.env): Choice {
@@ -47,7 +45,7 @@ export function chooseBroker(asked: BrokerChoice, env: Readonly<Record<string, s
 function withoutDocker(asked: BrokerChoice, found: ReturnType<typeof kafkaAvailability>): Choice {
   if (found.available) return { because: found.reason, start: async () => (await import('./kafka.ts')).startOwnKafka() }
   if (asked === 'auto') return embedded(found.reason)
-  throw new NoBroker(
+  throw new NoServer(
     `There is no Kafka to be had: ${found.reason}.\n  Set KAFKA_BROKERS, start Docker, or install Java 17 and Maven; --broker memory needs none of them.`,
   )
 }

@@ -92,3 +92,10 @@ describe('usage', () => {
     expect(out).toBe('')
   })
 })
+
+test('a server that can not be had is told with status 3, and nothing is left', async () => {
+  const { code, errors, pid } = await demo(['--broker', 'memory'], 'postgres://nobody@127.0.0.1:1/none')
+  expect(code).toBe(3)
+  expect(errors).toMatch(/A server can't be had\. .*ECONNREFUSED.*:1/)
+  expect(leftOf(pid)).toEqual([])
+})

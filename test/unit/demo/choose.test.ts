@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { chooseBroker, NoBroker } from '../../../demo/brokers/choose.ts'
+import { chooseBroker } from '../../../demo/brokers/choose.ts'
+import { NoServer } from '../../../demo/no-server.ts'
 
 // A PATH with nothing but what a test puts there, so that no machine's own Java or Docker answers.
 let folder: string
@@ -69,7 +70,7 @@ test('a Docker that answers and then can not run Kafka is told, and the next one
   } finally {
     await broker.close()
   }
-  await expect(chooseBroker('kafka', {}).start(() => undefined)).rejects.toThrow(NoBroker)
+  await expect(chooseBroker('kafka', {}).start(() => undefined)).rejects.toThrow(NoServer)
 })
 
 test('memory is the embedded broker, whatever there is', () => {
@@ -78,6 +79,6 @@ test('memory is the embedded broker, whatever there is', () => {
 })
 
 test('kafka without any is refused, with what would help', () => {
-  expect(() => chooseBroker('kafka', {})).toThrow(NoBroker)
+  expect(() => chooseBroker('kafka', {})).toThrow(NoServer)
   expect(() => chooseBroker('kafka', {})).toThrow(/Set KAFKA_BROKERS, start Docker, or install Java/)
 })
