@@ -203,12 +203,19 @@ export const storeFence = (n: Names) =>
 
 // --- lag ----------------------------------------------------------------------------------------------------
 
-/** Backlog by numbers: an upper bound that counts no row; the oldest undelivered row by primary key. */
+/**
+ * Backlog by numbers: an upper bound that counts no row, 0 when there is no row above the position and none in a gap row. The oldest
+ * of those rows by primary key: an open transaction has no age here before it commits.
+ */
 export const readLag = (n: Names, sequence: string) => `
-select (greatest(case when s.is_called then s.last_value else 0 end - p.upto, 0) + g.open)::text as backlog,
-  coalesce(extract(epoch from ${now} - o.created_at) * 1000, 0)::float8 as oldest_ms
-from ${sequence} s, (select min(upto) as upto from ${n.of('position')}) p,
-  (select coalesce(sum(hi - lo + 1), 0) as open, min(lo) as lo from ${n.of('gap')}) g
-left join lateral (select created_at from ${n.outbox} where seq >= least(p.upto + 1, coalesce(g.lo, p.upto + 1)) order by seq limit 1) o on true`
+select case when above.created_at is null and late.created_at is null then 0
+  else greatest(case when s.is_called then s.last_value else 0 end - p.upto, 0) + g.open end::text as backlog,
+  coalesce(extract(epoch from ${now} - least(above.created_at, late.created_at)) * 1000, 0)::float8 as oldest_ms
+from ${sequence} s cross join (select min(upto) as upto from ${n.of('position')}) p
+cross join (select coalesce(sum(hi - lo + 1), 0) as open from (select distinct lo, hi from ${n.of('gap')}) d) g
+left join lateral (select created_at from ${n.outbox} where seq > p.upto order by seq limit 1) above on true
+left join lateral (
+  select min(o.created_at) as created_at from (select distinct lo, hi from ${n.of('gap')}) d
+  cross join lateral (select created_at from ${n.outbox} where seq between d.lo and d.hi order by seq limit 1) o) late on true`
 
 export const listen = (channel: string) => `listen ${channel}`
