@@ -25,8 +25,9 @@ import type {
   ToShop,
 } from './talk.ts'
 
-export const leaseMs = 1_000
-export const publishTimeoutMs = 400
+/** Short, so that a take-over is quick to watch. */
+const leaseMs = 1_000
+const publishTimeoutMs = 400
 
 /** When things happen, as parts of the whole. */
 const act = { stop: 0.15, back: 0.3, hold: 0.42, kill: 0.56, twice: 0.68, cut: 0.76, lastOrder: 0.84 } as const
@@ -40,7 +41,7 @@ const graceMs = 15_000
 /** Longest wait for something that is due to happen. */
 const patienceMs = 20_000
 
-export interface DemoOptions {
+interface DemoOptions {
   readonly choice: Choice
   /** Length of the story, set-up not counted. */
   readonly seconds: number
