@@ -7,8 +7,8 @@ import type { RelayNews, RelayTask } from './relay-process.ts'
 
 export interface RelayProcess {
   readonly pid: number
-  /** Holds the relay up at its next passing of this point. */
-  arm(point: PausePoint): void
+  /** Holds the relay up at its next passing of this point; `none` lets it go on. */
+  arm(point: PausePoint | 'none'): void
   /** Resolves with the first news that fits. Rejects when the process ends before. */
   next<K extends RelayNews['kind']>(kind: K): Promise<Extract<RelayNews, { kind: K }>>
   /** SIGKILL. */

@@ -34,27 +34,36 @@ describeLine('a relay that is killed', () => {
     const shop = await openShop(database.url, topic)
     const task: RelayTask = { database: database.url, brokers, leaseMs: 600, publishTimeoutMs: 300, batchSize: 20, maxInFlight, ...broken }
     const random = generator(seed)
-    let relay = start(task)
+    // One carries, one stands by; on a slow machine a lease may run out, and they change places or share the lanes.
+    let pair = [start(task), start(task)]
     for (let kill = 0; kill < times; kill++) {
-      const successor = start(task)
-      relay.arm(only ?? points[Math.floor(random() * points.length)]!)
-      await relay.next('paused')
-      await relay.kill()
-      running.delete(relay)
-      relay = successor
+      const point = only ?? points[Math.floor(random() * points.length)]!
+      for (const relay of pair) relay.arm(point)
+      const victim = await Promise.race(pair.map((relay) => relay.next('paused').then(() => relay)))
+      await victim.kill()
+      running.delete(victim)
+      const survivor = pair.find((relay) => relay !== victim)!
+      survivor.arm('none')
+      pair = [survivor, start(task)]
     }
     const committed = await shop.stop()
-    await drained(database.url, 30_000)
-    const code = await relay.stop()
-    return { code, figures: checkDelivery(committed, await delivered(brokers, topic)) }
+    const [survivor, newcomer] = pair
+    const codes = [await survivor!.stop()]
+    // It may not have come as far as to listen to SIGTERM.
+    await newcomer!.kill()
+    // Small batches made the kills frequent and the backlog long.
+    const last = start({ ...task, batchSize: 500, maxInFlight: 1_000 })
+    await drained(database.url, 60_000)
+    codes.push(await last.stop())
+    return { codes, figures: checkDelivery(committed, await delivered(brokers, topic)) }
   }
 
   it(`loses nothing and keeps the order of each key, killed ${kills} times after a read, after the broker accepted, before the settlement`, async () => {
-    const { code, figures } = await killing(kills)
+    const { codes, figures } = await killing(kills)
     expect(figures).toMatchObject({ lost: 0, ghosts: 0, reordered: 0, lateRepeats: 0 })
     expect(figures.delivered).toBe(figures.committed)
     expect(figures.duplicates).toBeLessThanOrEqual(kills * lanes * maxInFlight)
-    expect(code).toBe(0)
+    expect(codes).toEqual([0, 0])
   }, 300_000)
 
   it('would lose messages if it settled before it published', async () => {

@@ -23,9 +23,11 @@ export type RelayNews =
 
 const task = JSON.parse(process.argv[2]!) as RelayTask
 const tell = (news: RelayNews): void => void process.send?.(news)
-let armed: PausePoint | null = null
+let armed: PausePoint | 'none' = 'none'
+let goOn: () => void = () => undefined
 process.on('message', (point) => {
-  armed = point as PausePoint
+  armed = point as PausePoint | 'none'
+  goOn()
 })
 const source = postgres({ url: task.database, pollMs: 100 })
 const relay = createRelay({
@@ -37,7 +39,9 @@ const relay = createRelay({
   pauses: (point, messages) => {
     if (armed !== point || messages.length === 0) return
     tell({ kind: 'paused', at: point, messages: messages.length })
-    return new Promise(() => undefined)
+    return new Promise((resolve) => {
+      goOn = resolve
+    })
   },
 })
 relay.subscribe((event) => {
