@@ -84,7 +84,7 @@ function platformaticSender(producer: PlatformaticProducer): Sender {
     async send(_topic, records) {
       const messages = records.map(({ topic, key, value, headers, timestamp }) => ({
         topic,
-        headers,
+        headers: new Map(headers),
         timestamp,
         ...(key === null ? {} : { key }),
         // A tombstone is an absent value here too.

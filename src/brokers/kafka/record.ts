@@ -1,7 +1,7 @@
 // A message as a Kafka record: key, value and headers as bytes, and its exact size on the wire.
 import { reservedHeaders } from '../../core/index.ts'
 import type { Message } from '../../core/index.ts'
-import type { WireRecord } from './wire.ts'
+import type { RecordHeaders, WireRecord } from './wire.ts'
 
 /**
  * Headers that are made from the message itself. One of these names among the row's headers is left out: a record carries each once, with the message's value.
@@ -21,28 +21,65 @@ const ownNamesSize = [eventId, eventType, eventTime, aggregateType, contentType]
 
 // Event types, aggregate types and header names are few and come again and again. Bounded, for a writer may make names up.
 const MAX_CACHED = 2_000
-const cache = new Map<string, Buffer>()
 
-function cached(text: string): Buffer {
-  let bytes = cache.get(text)
+type Header = readonly [name: Buffer, value: Buffer]
+
+/** Makes each header once for as long as its text comes again. */
+function cachedHeader(name: Buffer): (text: string) => Header {
+  const cache = new Map<string, Header>()
+  return (text) => {
+    let header = cache.get(text)
+    if (header === undefined) {
+      header = [name, Buffer.from(text)]
+      if (cache.size >= MAX_CACHED) cache.clear()
+      cache.set(text, header)
+    }
+    return header
+  }
+}
+
+const typeHeader = cachedHeader(eventType)
+const aggregateHeader = cachedHeader(aggregateType)
+const contentHeader = cachedHeader(contentType)
+const names = new Map<string, Buffer>()
+
+function nameBytes(name: string): Buffer {
+  let bytes = names.get(name)
   if (bytes === undefined) {
-    bytes = Buffer.from(text)
-    if (cache.size >= MAX_CACHED) cache.clear()
-    cache.set(text, bytes)
+    bytes = Buffer.from(name)
+    if (names.size >= MAX_CACHED) names.clear()
+    names.set(name, bytes)
   }
   return bytes
 }
 
 let lastTime = ''
-let lastTimeBytes = Buffer.alloc(0)
+let lastTimeHeader: Header = [eventTime, Buffer.alloc(0)]
 
 /** Messages of one transaction have one time. */
-function timeBytes(createdAt: string): Buffer {
+function timeHeader(createdAt: string): Header {
   if (createdAt !== lastTime) {
     lastTime = createdAt
-    lastTimeBytes = Buffer.from(createdAt, 'latin1')
+    lastTimeHeader = [eventTime, Buffer.from(createdAt, 'latin1')]
   }
-  return lastTimeBytes
+  return lastTimeHeader
+}
+
+/** Headers as the encoder reads them: less to make, and to clear away, than a Map for each record. */
+class Headers implements RecordHeaders {
+  readonly #list: readonly Header[]
+
+  constructor(list: readonly Header[]) {
+    this.#list = list
+  }
+
+  get size(): number {
+    return this.#list.length
+  }
+
+  [Symbol.iterator](): Iterator<Header> {
+    return this.#list[Symbol.iterator]()
+  }
 }
 
 /**
@@ -52,30 +89,25 @@ function timeBytes(createdAt: string): Buffer {
 export function recordOf(message: Message, topic: string, partition: number, timestamp: bigint): WireRecord {
   const key = message.key === null ? null : Buffer.from(message.key)
   const value = message.payload === null ? null : bufferOf(message.payload)
-  const headers = new Map<Buffer, Buffer>()
   const id = Buffer.from(message.id, 'latin1')
-  const type = cached(message.type)
-  const time = timeBytes(message.createdAt)
-  const aggregate = cached(message.aggregateType)
-  const content = cached(message.contentType)
-  headers.set(eventId, id)
-  headers.set(eventType, type)
-  headers.set(eventTime, time)
-  headers.set(aggregateType, aggregate)
-  headers.set(contentType, content)
+  const type = typeHeader(message.type)
+  const time = timeHeader(message.createdAt)
+  const aggregate = aggregateHeader(message.aggregateType)
+  const content = contentHeader(message.contentType)
+  const list: Header[] = [[eventId, id], type, time, aggregate, content]
   // Attributes and the timestamp's distance take one byte each.
   let body = 2 + fieldSize(key) + fieldSize(value) + ownNamesSize
-  body += fieldSize(id) + fieldSize(type) + fieldSize(time) + fieldSize(aggregate) + fieldSize(content)
+  body += fieldSize(id) + fieldSize(type[1]) + fieldSize(time[1]) + fieldSize(aggregate[1]) + fieldSize(content[1])
   if (message.headers !== null) {
     for (const name of Object.keys(message.headers)) {
       if (made.has(name)) continue
-      const nameBytes = cached(name)
+      const bytes = nameBytes(name)
       const text = Buffer.from(message.headers[name] ?? '')
-      headers.set(nameBytes, text)
-      body += fieldSize(nameBytes) + fieldSize(text)
+      list.push([bytes, text])
+      body += fieldSize(bytes) + fieldSize(text)
     }
   }
-  return { topic, partition, key, value, headers, timestamp, body: body + varintSize(headers.size) }
+  return { topic, partition, key, value, headers: new Headers(list), timestamp, body: body + varintSize(list.length) }
 }
 
 /** Bytes that a record takes as number `place` (from 0) of its batch. */

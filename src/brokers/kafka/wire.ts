@@ -33,13 +33,18 @@ export class NotSent extends Error {
   override readonly name = 'NotSent'
 }
 
+/** What the driver's encoder needs of a map of headers: how many there are, and each in turn. */
+export interface RecordHeaders extends Iterable<readonly [name: Buffer, value: Buffer]> {
+  readonly size: number
+}
+
 /** One record, in the shape that the driver encodes without copying. */
 export interface WireRecord {
   readonly topic: string
   readonly partition: number
   readonly key: Buffer | null
   readonly value: Buffer | null
-  readonly headers: Map<Buffer, Buffer>
+  readonly headers: RecordHeaders
   readonly timestamp: bigint
   /** Bytes on the wire, but for its own length and its place in the batch: see `sizeInBatch`. */
   readonly body: number

@@ -6,6 +6,8 @@ import { intersect, subtract, type OpenRange, type Range } from './open-numbers.
 const youngGapMs = 100
 /** A message that is unsettled for longer becomes a gap row, so that `upto` goes on without it. */
 const stragglerMs = 1_000
+/** A lane's messages are settled by groups that lie mixed: the next one of a group is rarely further away. */
+const nearby = 12
 
 /** What one settlement writes for one lane. */
 export interface LanePlan {
@@ -34,11 +36,13 @@ export class LanePosition {
   handedOutMs = -Infinity
   #gaps: readonly Range[]
   /** Numbers read above `upto`, in order, settled or not. */
-  readonly #readAbove: bigint[] = []
-  /** Rows of windows that are not settled, in order: when they were read. */
-  readonly #unsettled = new Map<bigint, number>()
-  /** The same for rows that were found late: in any order. */
-  readonly #late = new Map<bigint, number>()
+  readonly #above: Read[] = []
+  /** How many of these are not settled. */
+  #unsettledAbove = 0
+  /** Where the next number to be settled is likely to be: they come in order, or nearly so. */
+  #hint = 0
+  /** Numbers at or below `upto` that are not settled: when they were read. In any order. */
+  readonly #below = new Map<bigint, number>()
   /** Numbers of gap rows from before the lane was taken that were handed out: their row goes only with the next settlement. */
   readonly #taken = new Set<bigint>()
   #highestSettled = 0n
@@ -60,33 +64,41 @@ export class LanePosition {
 
   /** How many numbers were read above `upto`, settled or not. */
   get readAbove(): number {
-    return this.#readAbove.length
+    return this.#above.length
   }
 
   get unsettled(): number {
-    return this.#unsettled.size + this.#late.size
+    return this.#unsettledAbove + this.#below.size
   }
 
   /** A row of this lane was read by a window. Called in order of `seq`. */
   take(seq: bigint, nowMs: number): void {
-    this.#readAbove.push(seq)
-    this.#unsettled.set(seq, nowMs)
+    this.#above.push({ seq, atMs: nowMs, isSettled: false })
+    this.#unsettledAbove++
   }
 
   /** An open number turned out to be a row of this lane. Is it this lane's to deliver, now? */
   takeLate(seq: bigint, range: OpenRange, nowMs: number): boolean {
-    if (seq > this.cursor || this.#unsettled.has(seq) || this.#late.has(seq)) return false
+    if (seq > this.cursor || this.#below.has(seq) || this.#find(seq) !== null) return false
     if (seq <= this.startedAt) {
       if (this.#taken.has(seq) || !this.#gaps.some((g) => g.lo <= seq && seq <= g.hi)) return false
       this.#taken.add(seq)
     } else if (seq <= (range.passedBy?.get(this) ?? 0n)) return false
-    this.#late.set(seq, nowMs)
-    if (seq > this.upto) this.#readAbove.splice(firstAbove(this.#readAbove, seq), 0, seq)
+    if (seq > this.upto) {
+      this.#above.splice(firstAbove(this.#above, seq), 0, { seq, atMs: nowMs, isSettled: false })
+      this.#unsettledAbove++
+    } else this.#below.set(seq, nowMs)
     return true
   }
 
   settled(seq: bigint): void {
-    if (!this.#unsettled.delete(seq)) this.#late.delete(seq)
+    if (this.#below.size === 0 || !this.#below.delete(seq)) {
+      const read = this.#find(seq)
+      if (read !== null && !read.isSettled) {
+        read.isSettled = true
+        this.#unsettledAbove--
+      }
+    }
     if (seq > this.#highestSettled) this.#highestSettled = seq
   }
 
@@ -118,8 +130,14 @@ export class LanePosition {
     this.#gaps = plan.gaps
     this.ctid = ctid
     this.writtenMs = nowMs
-    const done = firstAbove(this.#readAbove, plan.upto)
-    if (done > 0) this.#readAbove.splice(0, done)
+    const done = firstAbove(this.#above, plan.upto)
+    if (done === 0) return
+    for (const { seq, atMs, isSettled } of this.#above.splice(0, done)) {
+      if (isSettled) continue
+      this.#below.set(seq, atMs)
+      this.#unsettledAbove--
+    }
+    this.#hint = 0
   }
 
   /** Whatever is not settled or may still appear, in order, up to the first that `upto` must not pass. */
@@ -134,27 +152,34 @@ export class LanePosition {
       const holds = nowMs - r.sinceMs < youngGapMs
       for (const range of this.#untaken({ lo, hi: r.hi < this.cursor ? r.hi : this.cursor })) apart.push({ ...range, holds })
     }
-    if (this.#late.size > 0) {
-      for (const [seq, atMs] of this.#late) apart.push({ lo: seq, hi: seq, holds: this.#holds(seq, atMs, nowMs) })
+    if (this.#below.size > 0) {
+      for (const [seq, atMs] of this.#below) apart.push({ lo: seq, hi: seq, holds: this.#holds(seq, atMs, nowMs) })
       apart.sort((a, b) => (a.lo < b.lo ? -1 : 1))
     }
     const blockers: Blocker[] = []
-    const rest = this.#unsettled.entries()
-    let row = rest.next()
-    for (let next = 0; ;) {
-      const other = apart[next]
-      let blocker: Blocker
-      if (!row.done && (other === undefined || row.value[0] < other.lo)) {
-        const [seq, atMs] = row.value
-        blocker = { lo: seq, hi: seq, holds: this.#holds(seq, atMs, nowMs) }
-        row = rest.next()
-      } else if (other !== undefined) {
-        blocker = other
-        next++
-      } else return blockers
-      blockers.push(blocker)
-      if (blocker.holds && blocker.lo > this.upto) return blockers
+    let next = 0
+    for (const { seq, atMs, isSettled } of this.#above) {
+      if (isSettled) continue
+      for (let other = apart[next]; other !== undefined && other.lo < seq; other = apart[++next]) {
+        blockers.push(other)
+        if (other.holds && other.lo > this.upto) return blockers
+      }
+      const holds = this.#holds(seq, atMs, nowMs)
+      blockers.push({ lo: seq, hi: seq, holds })
+      if (holds) return blockers
     }
+    return [...blockers, ...apart.slice(next)]
+  }
+
+  #find(seq: bigint): Read | null {
+    const end = Math.min(this.#hint + nearby, this.#above.length)
+    let at = this.#hint
+    while (at < end && this.#above[at]!.seq !== seq) at++
+    if (at === end) at = firstAbove(this.#above, seq) - 1
+    const read = this.#above[at]
+    if (read?.seq !== seq) return null
+    this.#hint = at + 1
+    return read
   }
 
   /** Without what this lane has already: the gap row of another lane may have opened its number once more. */
@@ -174,16 +199,23 @@ export class LanePosition {
   }
 }
 
-/** Index of the first number above `seq`; the numbers are in order. */
-function firstAbove(numbers: readonly bigint[], seq: bigint): number {
+/** Index of the first number above `seq`; they are in order. */
+function firstAbove(reads: readonly Read[], seq: bigint): number {
   let low = 0
-  let high = numbers.length
+  let high = reads.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (numbers[middle]! <= seq) low = middle + 1
+    if (reads[middle]!.seq <= seq) low = middle + 1
     else high = middle
   }
   return low
+}
+
+interface Read {
+  readonly seq: bigint
+  /** When, by the monotonic clock. */
+  readonly atMs: number
+  isSettled: boolean
 }
 
 interface Blocker extends Range {

@@ -165,6 +165,7 @@ export class Reader {
 
   /** Numbers that this window shows to be missing and that are not known yet. */
   #missing(rows: readonly Row[], from: bigint): Range[] {
+    if (BigInt(rows.at(-1)![1]) - from === BigInt(rows.length)) return []
     const known = this.#detected
     const fresh: Range[] = []
     let previous = from
