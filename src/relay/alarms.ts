@@ -5,6 +5,9 @@ export interface Alarm {
   readonly ring: () => void
 }
 
+/** A reason of one's own: without one, each abort makes an error with a stack. */
+const earlier = 'there is an earlier alarm'
+
 /** Many moments to come, one sleeper. An alarm that was cancelled keeps nothing in memory. */
 export class Alarms {
   readonly #clock: Clock
@@ -41,7 +44,7 @@ export class Alarms {
   }
 
   #arm(atMs: number): void {
-    this.#sleep?.controller.abort()
+    this.#sleep?.controller.abort(earlier)
     const sleep = { atMs, controller: new AbortController() }
     this.#sleep = sleep
     // Timers may fire a part of a millisecond early.

@@ -12,6 +12,9 @@ export interface ReaderParts {
   readonly failed: (error: unknown) => void
 }
 
+/** A reason of one's own: without one, each abort makes an error with a stack. */
+const askAgain = 'the source is asked again'
+
 export class Reader {
   readonly #parts: ReaderParts
   readonly #settings: Settings
@@ -46,17 +49,17 @@ export class Reader {
     if (!this.#wantsMore(lane)) return
     this.#wake?.()
     this.#wake = null
-    if (this.#asked !== null && this.#asked.get(lane.number) !== lane) this.#reading?.abort()
+    if (this.#asked !== null && this.#asked.get(lane.number) !== lane) this.#reading?.abort(askAgain)
   }
 
   /** A lane that was asked for is lost: what the read brings for it is nobody's. */
   interrupt(): void {
-    this.#reading?.abort()
+    this.#reading?.abort(askAgain)
   }
 
   stop(): void {
     this.#isStopped = true
-    this.#reading?.abort()
+    this.#reading?.abort(askAgain)
     this.#wake?.()
   }
 

@@ -1,6 +1,9 @@
 // The time that one call has: a deadline, the caller's signal, and one promise for both, so that nothing on the way can wait for ever.
 import type { Clock } from '../../core/index.ts'
 
+/** A reason of one's own: without one, each abort makes an error with a stack. */
+const ended = 'the call ended'
+
 export class Call {
   readonly deadlineMs: number
   readonly #clock: Clock
@@ -43,7 +46,7 @@ export class Call {
 
   end(): void {
     this.#signal.removeEventListener('abort', this.#abort)
-    this.#ending.abort()
+    this.#ending.abort(ended)
     this.#stop()
   }
 }

@@ -39,6 +39,16 @@ export function createKafkaPublisher(settings: KafkaSettings, wire: Wire, clock:
     sizes: new SizeLimits(settings.maxRequestBytes, settings.compression !== 'none', brokers, clock),
   }
   const lanes = new Map<number, Lane>()
+  const groups = new Map<string, readonly string[]>()
+  /** Made once: every message asks for its group's name. */
+  const groupsOf = (topic: string, partitions: number): readonly string[] => {
+    let names = groups.get(topic)
+    if (names?.length !== partitions) {
+      names = Array.from({ length: partitions }, (_, partition) => `${topic}/${partition}`)
+      groups.set(topic, names)
+    }
+    return names
+  }
 
   return {
     name: 'kafka',
@@ -50,7 +60,7 @@ export function createKafkaPublisher(settings: KafkaSettings, wire: Wire, clock:
       // Messages without a key may go anywhere: a stream of their own keeps them out of a slow partition's way.
       if (message.key === null) return `${topic}/*`
       const partitions = cluster.partitionsOf(topic)
-      return partitions === undefined ? topic : `${topic}/${partitionFor(message.key, partitions)}`
+      return partitions === undefined ? topic : groupsOf(topic, partitions)[partitionFor(message.key, partitions)]!
     },
     async publish(batch, { lane: number, signal }: PublishContext) {
       if (links.isClosed) throw new OutriderError('CLOSED', 'The Kafka publisher is closed. Nothing was sent.')

@@ -28,6 +28,10 @@ const idleAdvanceMs = 1_000
 /** A full lane that was handed something within this time is waited for; after that the others go on without it. */
 const movingMs = 50
 const firstPollMs = 10
+/** A window brings so much of a full batch for each lane: what is read early waits in memory, and is costly to clear away. */
+const windowShare = 0.25
+/** A reason of one's own: without one, each abort makes an error with a stack. */
+const wake = 'there may be something to read'
 /** With open numbers younger than a while, late commits are looked for this often at least. */
 const openPollMs = 50
 
@@ -242,7 +246,7 @@ export class LogSource implements Source {
     if (hungry.length === 0) return []
     if (isMoving) return 'soon'
     const all = queued(held).bytes < maxBytes ? [...hungry, ...others] : hungry
-    return all.map((position) => ({ position, room: batchSize }))
+    return all.map((position) => ({ position, room: Math.ceil(batchSize * windowShare) }))
   }
 
   /** Takes from each queue as many as there is room for, and as may be repeated after a crash. */
@@ -309,10 +313,10 @@ export class LogSource implements Source {
   async #wait(ms: number, signal: AbortSignal): Promise<void> {
     if (!this.#kicked) {
       const woken = new AbortController()
-      this.#wake = () => woken.abort()
-      const stop = () => woken.abort()
+      this.#wake = () => woken.abort(wake)
+      const stop = () => woken.abort(wake)
       signal.addEventListener('abort', stop, { once: true })
-      if (signal.aborted) woken.abort()
+      if (signal.aborted) woken.abort(wake)
       await this.#context!.clock.sleep(ms, woken.signal)
       signal.removeEventListener('abort', stop)
       this.#wake = () => undefined
