@@ -61,7 +61,6 @@ async function inTransaction<T>(act: (tx: PoolClient) => Promise<T>): Promise<T>
     try {
       const tx = await pool.connect()
       let isSound = false
-      tx.on('error', ignore)
       try {
         await tx.query('begin')
         const value = await act(tx)
@@ -69,7 +68,6 @@ async function inTransaction<T>(act: (tx: PoolClient) => Promise<T>): Promise<T>
         isSound = true
         return value
       } finally {
-        tx.off('error', ignore)
         tx.release(!isSound)
       }
     } catch (error) {
@@ -78,5 +76,3 @@ async function inTransaction<T>(act: (tx: PoolClient) => Promise<T>): Promise<T>
     }
   }
 }
-
-function ignore(): void {}

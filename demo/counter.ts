@@ -12,10 +12,12 @@ const mostTries = 20
 
 export type Outcome = 'committed' | 'rolled back'
 
-/** Opens the shop's pool; a session that is lost while it is idle is no error. */
+/** Opens the shop's pool. A session that is lost ends no process: whoever uses it is told by its query. */
 export function openPool(databaseUrl: string): Pool {
   const pool = new Pool({ connectionString: databaseUrl, max: 12 })
-  pool.on('error', () => undefined)
+  pool.on('error', ignore)
+  // For as long as the session lives: the server's last word may come when nobody uses it any more.
+  pool.on('connect', (client) => client.on('error', ignore))
   return pool
 }
 
@@ -81,7 +83,6 @@ export async function transaction(pool: Pool, side: Side, order: Order, act: (cl
 async function attempt(pool: Pool, order: Order, act: (client: PoolClient) => Promise<void>): Promise<Outcome> {
   const client = await pool.connect()
   let isSound = false
-  client.on('error', ignore)
   try {
     await client.query('begin')
     await act(client)
@@ -89,7 +90,6 @@ async function attempt(pool: Pool, order: Order, act: (client: PoolClient) => Pr
     isSound = true
     return order.rollsBack ? 'rolled back' : 'committed'
   } finally {
-    client.off('error', ignore)
     client.release(!isSound)
   }
 }

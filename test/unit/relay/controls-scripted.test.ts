@@ -161,7 +161,7 @@ const controls: readonly Control[] = [
   {
     rule: 'a read that waits is ended for a lane that gains room',
     file: 'reader.ts',
-    from: 'if (this.#asked !== null && this.#asked.get(lane.number) !== lane) this.#reading?.abort()',
+    from: 'if (this.#asked !== null && this.#asked.get(lane.number) !== lane) this.#reading?.abort(askAgain)',
     to: '',
     async holds(make) {
       const { source, publisher } = await running({ make, lanes: 2, batchSize: 10, maxInFlight: 10, publish: { group: null } })
