@@ -1,6 +1,6 @@
 // From the words of a command line to an exit code: finds the command, parses its flags, prints what it comes to.
 import { readFileSync } from 'node:fs'
-import { nearest } from '../config/nearest.ts'
+import { nearest } from '../core/nearest.ts'
 import { ProblemsError, shown } from '../config/problems.ts'
 import type { Command, ExitCode, Io, Outcome } from './frame/command.ts'
 import { exitCodeOf } from './frame/exit-code.ts'

@@ -1,5 +1,5 @@
 import type { Publisher, RetryPolicy, Source } from '../core/index.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '../core/nearest.ts'
 import { kindOf, ProblemsError, shared, shown, type Problem } from './problems.ts'
 import {
   logFormats,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { textOf } from '../core/index.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '../core/nearest.ts'
 import { note, shown, type Problem } from './problems.ts'
 import { isSecretName, rememberSecret } from './secrets.ts'
 

@@ -1,7 +1,7 @@
 // Source and publisher of a process that has no file: everything comes from variables.
 import type { Publisher, Source } from '../core/index.ts'
 import { lookUp, parseList, type Environment } from './env.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '../core/nearest.ts'
 import type { Problem } from './problems.ts'
 import { textFrom } from './settings.ts'
 

@@ -1,5 +1,5 @@
 // Java's producer options by their own names. Those that would change what Outrider guarantees are refused with the reason, never ignored.
-import { didYouMean } from './nearest.ts'
+import { didYouMean } from '../../core/nearest.ts'
 import type { Compression, KafkaOptions, SaslOptions, TlsOptions } from './option-types.ts'
 
 type Value = string | number | boolean

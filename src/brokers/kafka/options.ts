@@ -2,7 +2,7 @@
 import type { Message } from '../../core/index.ts'
 import { OutriderError } from '../../core/index.ts'
 import { fromJavaNames } from './java-names.ts'
-import { didYouMean } from './nearest.ts'
+import { didYouMean } from '../../core/nearest.ts'
 import type { Compression, KafkaOptions, OwnProducerOptions, SaslOptions, TlsOptions } from './option-types.ts'
 import type { OwnProducerSettings } from './own-producer.ts'
 import type { Address } from './wire.ts'

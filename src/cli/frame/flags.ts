@@ -1,6 +1,6 @@
 // Flags as data: parsed strictly, explained by the same table.
 import { parseArgs } from 'node:util'
-import { nearest } from '../../config/nearest.ts'
+import { nearest } from '../../core/nearest.ts'
 import { ProblemsError, shown, type Problem } from '../../config/problems.ts'
 import { expectedWhole } from '../../config/settings.ts'
 

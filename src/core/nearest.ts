@@ -16,15 +16,24 @@ function distance(a: string, b: string): number {
   return last[b.length] ?? 0
 }
 
-/** The name that was probably meant, for "did you mean"; `undefined` when none is near. */
+/** The name that was probably meant, for "did you mean"; `undefined` when none is near. Case, dots and underscores don't count. */
 export function nearest(name: string, names: Iterable<string>): string | undefined {
-  const wanted = name.toLowerCase()
+  const wanted = plain(name)
   let best: string | undefined
-  let bestDistance = Math.max(1, Math.floor(name.length / 3)) + 1
+  let bestDistance = Math.max(1, Math.floor(wanted.length / 3)) + 1
   for (const candidate of names) {
-    if (Math.abs(candidate.length - name.length) >= bestDistance) continue
-    const d = distance(wanted, candidate.toLowerCase())
+    const d = distance(wanted, plain(candidate))
     if (d < bestDistance) [best, bestDistance] = [candidate, d]
   }
   return best
+}
+
+/** ` (did you mean X?)`, or nothing when no known name is near. */
+export function didYouMean(name: string, known: Iterable<string>): string {
+  const best = nearest(name, known)
+  return best === undefined ? '' : ` (did you mean ${best}?)`
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[._\s]/g, '')
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { nearest } from '../../../src/config/nearest.ts'
+import { nearest } from '../../../src/core/nearest.ts'
 
 describe('nearest', () => {
   const names = ['source', 'publisher', 'batchSize', 'maxInFlight', 'log']
