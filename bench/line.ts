@@ -8,7 +8,7 @@ import { copyBinary } from './line/copy.ts'
 import { fill, rewind } from './line/fill.ts'
 import type { Bench, BenchContext, BenchResult } from './runner/bench.ts'
 
-const events = 300_000
+const events = 600_000
 const partitions = 4
 const rounds = 3
 

@@ -29,7 +29,7 @@ const idleAdvanceMs = 1_000
 const movingMs = 50
 const firstPollMs = 10
 /** A window brings so much of a full batch for each lane: what is read early waits in memory, and is costly to clear away. */
-const windowShare = 0.25
+const windowShare = 0.5
 /** A reason of one's own: without one, each abort makes an error with a stack. */
 const wake = 'there may be something to read'
 /** With open numbers younger than a while, late commits are looked for this often at least. */
