@@ -1,16 +1,10 @@
 // Servers of its own: the run's shared ones are not to be restarted.
 import { Client } from 'pg'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, it } from 'vitest'
 import { startKafka, type KafkaCluster } from '../../../servers/kafka.ts'
 import { startPostgres, type PostgresServer } from '../../../servers/postgres.ts'
-import { kafka } from '../../../src/brokers/kafka/index.ts'
-import { postgres } from '../../../src/databases/postgres/index.ts'
-import { createRelay } from '../../../src/relay/index.ts'
-import { checkDelivery } from '../../../src/testing/checker.ts'
 import { describeLine } from '../../setup/index.ts'
-import { drained } from './fleet.ts'
-import { openShop } from './shop.ts'
-import { delivered } from './topic.ts'
+import { expectNothingLost } from './disturbed.ts'
 
 describeLine('a relay whose servers go away and come back', () => {
   let database: PostgresServer
@@ -30,32 +24,7 @@ describeLine('a relay whose servers go away and come back', () => {
     await admin.query(`create database ${name}`)
     await admin.end()
     const url = database.urlOf(name)
-    const shop = await openShop(url, topic)
-    const relay = createRelay({
-      source: postgres({ url, pollMs: 100 }),
-      publisher: kafka({ brokers: broker.brokers, publishTimeoutMs: 1_000 }),
-      leaseMs: 2_000,
-    })
-    let settled = 0
-    relay.subscribe((event) => {
-      if (event.name === 'settle.done') settled += event.messages
-    })
-    const unhandled: unknown[] = []
-    const note = (error: unknown): void => void unhandled.push(error)
-    process.on('unhandledRejection', note)
-    await relay.start()
-    await shop.more(200)
-    await disturb()
-    await shop.more(200)
-    const committed = await shop.stop()
-    await drained(url, 60_000)
-    expect(relay.state).toBe('running')
-    await relay.stop()
-    process.off('unhandledRejection', note)
-    expect(unhandled).toEqual([])
-    const figures = checkDelivery(committed, await delivered(broker.brokers, topic))
-    expect(figures).toMatchObject({ lost: 0, ghosts: 0, reordered: 0, lateRepeats: 0, delivered: committed.length })
-    expect(settled).toBeGreaterThanOrEqual(committed.length)
+    await expectNothingLost({ url, brokers: broker.brokers, topic, disturb })
   }
 
   it('goes on by itself after every backend was terminated, again and again', async () => {
