@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { execFile } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -71,35 +70,6 @@ describe('npm run bench', () => {
   ])('%j is a usage error', async (words, text) => {
     const { code, stderr } = await bench(...words)
     expect(code).toBe(2)
-    expect(stderr).toMatch(text)
-  })
-})
-
-const chaos = (...words: string[]) =>
-  new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
-    const main = join(import.meta.dirname, '../../../chaos/main.ts')
-    execFile(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...words], (error, stdout, stderr) =>
-      resolve({ code: error?.code ?? 0, stdout, stderr }),
-    )
-  })
-
-describe('npm run chaos', () => {
-  it('checks its flags, says that the run is not part of this version, and never succeeds', async () => {
-    const all = ['--seconds', '5', '--seed', '7', '--source', 'log', '--break', 'wait', '--relays', '2', '--lanes', '4', '--json']
-    const { code, stdout, stderr } = await chaos(...all)
-    expect(code).toBe(2)
-    expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'USAGE', message: expect.stringContaining('not part of this version') } })
-    expect(stderr).toContain('not part of this version')
-  })
-
-  it.each([
-    [['--seconds', '5'], /--seed is missing/],
-    [['--seconds', '0', '--seed', 'x'], /--seconds: got "0"[^]*--seed: got "x"/],
-    [['--seconds', '5', '--seed', '1', '--sorce', 'log'], /did you mean --source\?/],
-    [['--seconds', '5', '--seed', '1', '--source', 'wall'], /did you mean wal\?/],
-  ])('refuses %j', async (words, text) => {
-    const { code, stdout, stderr } = await chaos(...words)
-    expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toMatch(text)
   })
 })
