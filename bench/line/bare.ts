@@ -1,5 +1,5 @@
 // The reference: the same line as a bare script. It reads windows, groups them by lane and partition, produces, and moves the
-// positions. No gap rule, no guards, no bounds on memory, no error handling: the least that such a line can cost.
+// positions. The records are the same, with the same headers. No gap rule, no guards, no bounds on memory, no error handling: the least that such a line can cost.
 import { Client, type QueryArrayConfig } from 'pg'
 import { Connection, NumericMap, produceV11, type MessageRecord } from '@platformatic/kafka'
 import { partitionFor } from '../../src/brokers/kafka/index.ts'
@@ -22,12 +22,29 @@ for (let lane = 0; lane < lanes; lane++) {
   producers.push(await newProducerId(broker))
   sequences.push(Array.from({ length: task.partitions }, () => 0))
 }
-const name = (text: string) => Buffer.from(text)
-const [eventId, eventType, aggregateType] = [name('eventId'), name('eventType'), name('aggregateType')]
+const name = (text: string): Buffer => Buffer.from(text)
+const [eventId, eventType, eventTime, aggregateType, contentType] = [
+  'eventId',
+  'eventType',
+  'eventTime',
+  'aggregateType',
+  'content-type',
+].map(name)
+const json = name('application/json')
 const types = { getTypeParser: () => (text: string) => text }
 const window = `select lane, seq, id, aggregate_type, aggregate_id, event_type, payload::text, headers, created_at from (
   select (hashtextextended(aggregate_id collate "C", 0) & 7)::int as lane, * from outrider.outbox where seq > $1 order by seq limit ${windowRows}) w`
-type Row = [lane: string, seq: string, id: string, aggregateType: string, key: string, type: string, payload: string]
+type Row = [
+  lane: string,
+  seq: string,
+  id: string,
+  aggregateType: string,
+  key: string,
+  type: string,
+  payload: string,
+  headers: null,
+  createdAt: string,
+]
 const read = async (from: string): Promise<Row[]> =>
   (await reading.query({ name: 'window', text: window, values: [from], rowMode: 'array', types } as QueryArrayConfig))
     .rows as unknown as Row[]
@@ -53,14 +70,16 @@ for (let rows = await next; rows.length > 0; rows = await next) {
   next = read(last)
   const groups = new Map<number, MessageRecord[]>()
   const timestamp = BigInt(Date.now())
-  for (const [lane, , id, aggregate, key, type, payload] of rows) {
+  for (const [lane, , id, aggregate, key, type, payload, , createdAt] of rows) {
     const keyBytes = Buffer.from(key)
     const partition = partitionFor(keyBytes, task.partitions)
     const group = Number(lane) * task.partitions + partition
     const headers = new Map([
-      [eventId, Buffer.from(id)],
-      [eventType, Buffer.from(type)],
-      [aggregateType, Buffer.from(aggregate)],
+      [eventId!, Buffer.from(id)],
+      [eventType!, Buffer.from(type)],
+      [eventTime!, Buffer.from(createdAt)],
+      [aggregateType!, Buffer.from(aggregate)],
+      [contentType!, json],
     ])
     const message = { topic: task.topic, partition, key: keyBytes, value: Buffer.from(payload), headers, timestamp }
     const messages = groups.get(group)

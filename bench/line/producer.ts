@@ -10,8 +10,10 @@ const [host, port] = task.brokers[0]!.split(':')
 const broker = new Connection('producer', { requestTimeout: 5_000, connectTimeout: 2_000, maxInflights: 64 })
 await broker.connect(host!, Number(port))
 const value = Buffer.from(JSON.stringify({ pad: 'x'.repeat(480) }))
-const names = ['eventId', 'eventType', 'aggregateType'].map((text) => Buffer.from(text))
-const values = ['0190f9f0-0000-7000-8000-000000000000', 'OrderPlaced', 'order'].map((text) => Buffer.from(text))
+const names = ['eventId', 'eventType', 'eventTime', 'aggregateType', 'content-type'].map((text) => Buffer.from(text))
+const values = ['0190f9f0-0000-7000-8000-000000000000', 'OrderPlaced', '2026-01-01T00:00:00.000000Z', 'order', 'application/json'].map(
+  (text) => Buffer.from(text),
+)
 const streams = await Promise.all(Array.from({ length: lanes }, () => newProducerId(broker)))
 const requests = Math.ceil(task.events / (lanes * task.partitions * perRequest))
 
