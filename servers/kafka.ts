@@ -14,8 +14,15 @@ export interface KafkaOptions {
   readonly version?: string
   /** Broker settings beside the defaults, such as `{ 'message.max.bytes': 2_000_000 }`. */
   readonly properties?: Readonly<Record<string, string | number>>
+  /** Further listeners of the first node, each told to its clients under another port: that of a proxy in front of it. */
+  readonly ways?: readonly KafkaWay[]
   /** Flags of the Java machine. The default starts fast; for a benchmark leave the second compiler on. */
   readonly jvm?: readonly string[]
+}
+
+export interface KafkaWay {
+  readonly port: number
+  readonly advertisedPort: number
 }
 
 export interface KafkaNode {
@@ -79,7 +86,8 @@ async function startIn(folder: string, options: KafkaOptions, started: Node[], c
   for (const place of places) {
     const dir = join(folder, `node-${place.id}`)
     await mkdir(dir)
-    const properties = { ...propertiesOf(place, places), ...options.properties }
+    const ways = place.id === 1 ? (options.ways ?? []) : []
+    const properties = { ...propertiesOf(place, places, ways), ...options.properties }
     const config = await writeNode(dir, { jars, version, clusterId, nodeId: place.id, properties })
     started.push(bootable(place, places.length, { dir, config, jars, jvm: options.jvm ?? FAST_START }))
   }
@@ -101,16 +109,17 @@ interface Place {
   readonly controllerPort: number
 }
 
-function propertiesOf(place: Place, all: readonly Place[]): Record<string, string | number> {
+function propertiesOf(place: Place, all: readonly Place[], ways: readonly KafkaWay[]): Record<string, string | number> {
+  const listed = (from: (way: KafkaWay, name: string) => string): string => ways.map((way, i) => `,${from(way, `WAY${i}`)}`).join('')
   const copies = Math.min(all.length, 3)
   return {
     'process.roles': 'broker,controller',
     'node.id': place.id,
     'controller.quorum.voters': all.map((one) => `${one.id}@127.0.0.1:${one.controllerPort}`).join(','),
-    listeners: `PLAINTEXT://127.0.0.1:${place.port},CONTROLLER://127.0.0.1:${place.controllerPort}`,
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${place.port}`,
+    listeners: `PLAINTEXT://127.0.0.1:${place.port},CONTROLLER://127.0.0.1:${place.controllerPort}${listed(({ port }, name) => `${name}://127.0.0.1:${port}`)}`,
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${place.port}${listed(({ advertisedPort }, name) => `${name}://127.0.0.1:${advertisedPort}`)}`,
     'controller.listener.names': 'CONTROLLER',
-    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    'listener.security.protocol.map': `PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT${listed((_, name) => `${name}:PLAINTEXT`)}`,
     'offsets.topic.replication.factor': copies,
     'offsets.topic.num.partitions': 4,
     'transaction.state.log.replication.factor': copies,
