@@ -2,9 +2,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { startKafka, type KafkaCluster } from '../servers/kafka.ts'
 import { startPostgres, type PostgresServer } from '../servers/postgres.ts'
+import { freePort } from '../servers/port.ts'
 import { migrate } from '../src/databases/postgres/index.ts'
+import { startProxy } from '../src/testing/proxy.ts'
 import { drained } from '../test/acceptance/line/fleet.ts'
-import { relayFaults, serverFaults, type Fault, type Field } from './faults.ts'
+import { linkFaults, relayFaults, serverFaults, type Fault, type Field, type Way } from './faults.ts'
 import { startFleet } from './fleet.ts'
 import type { Evidence } from './outcome.ts'
 import { createRandom, type Random } from './random.ts'
@@ -26,6 +28,7 @@ export const leaseMs = 1_500
 export const publishTimeoutMs = 500
 const writers = 12
 const perSecond = 220
+const host = '127.0.0.1'
 const partitions = 4
 const topic = 'placed'
 const clockOffMs = 600_000
@@ -33,28 +36,41 @@ const clockOffMs = 600_000
 const overtimeMs = 45_000
 const drainWithinMs = 90_000
 
-const tracks: readonly Readonly<Record<string, Fault>>[] = [relayFaults, serverFaults]
+const tracks: readonly Readonly<Record<string, Fault>>[] = [relayFaults, serverFaults, linkFaults]
 
 export async function conduct(options: ChaosOptions): Promise<Evidence> {
   const closing: (() => Promise<unknown>)[] = []
   try {
-    const [database, kafka] = await Promise.all([
-      startPostgres().then((server) => (closing.push(() => server.close()), server)),
-      startKafka().then((cluster) => (closing.push(() => cluster.stop()), cluster)),
-    ])
-    return await run(options, database, kafka, closing)
+    const opened = <T>(what: T, close: (what: T) => Promise<unknown>): T => {
+      closing.push(() => close(what))
+      return what
+    }
+    const database = startPostgres().then((server) => opened(server, (one) => one.close()))
+    database.catch(() => undefined)
+    const kafkaPorts = await Promise.all(Array.from({ length: options.relays }, () => freePort()))
+    const ways: Way[] = []
+    for (const port of kafkaPorts) {
+      // The database's port is known by then; Kafka must know those of the proxies before it starts.
+      const kafka = opened(await startProxy({ host, port }), (proxy) => proxy.close())
+      const { port: databasePort } = await database
+      ways.push({ kafka, database: opened(await startProxy({ host, port: databasePort }), (proxy) => proxy.close()) })
+    }
+    const advertised = ways.map(({ kafka }, i) => ({ port: kafkaPorts[i]!, advertisedPort: kafka.port }))
+    const kafka = opened(await startKafka({ ways: advertised }), (cluster) => cluster.stop())
+    return await run(options, { database: await database, kafka, ways }, closing)
   } finally {
     // The processes before the servers that they use.
     for (const close of closing.toReversed()) await close().catch(() => undefined)
   }
 }
 
-async function run(
-  options: ChaosOptions,
-  database: PostgresServer,
-  kafka: KafkaCluster,
-  closing: (() => Promise<unknown>)[],
-): Promise<Evidence> {
+interface Servers {
+  readonly database: PostgresServer
+  readonly kafka: KafkaCluster
+  readonly ways: readonly Way[]
+}
+
+async function run(options: ChaosOptions, { database, kafka, ways }: Servers, closing: (() => Promise<unknown>)[]): Promise<Evidence> {
   const { seed, seconds, progress, signal } = options
   const place: Place = { databaseUrl: await prepare(database, options.lanes), brokers: kafka.brokers, topic }
   await kafka.createTopic(topic, { partitions })
@@ -70,7 +86,7 @@ async function run(
     leaseMs,
     publishTimeoutMs,
     random: createRandom(seed, 'relays'),
-    way: () => ({ databaseUrl: place.databaseUrl, brokers: place.brokers }),
+    way: (number) => wayOf(place, ways[number]!),
     clocksOffMs: options.faults.includes('clock_off') ? [-clockOffMs, 0, clockOffMs] : [0],
     onClockOff: () => void (faults['clock_off'] = (faults['clock_off'] ?? 0) + 1),
   })
@@ -87,7 +103,7 @@ async function run(
   closing.push(() => kill(writer))
 
   await Promise.race([until('the first messages are settled', () => fleet.settled > 0, 30_000), failure.promise])
-  const field: Field = { fleet, database, kafka, databaseUrl: place.databaseUrl, leaseMs, publishTimeoutMs }
+  const field: Field = { ways, fleet, database, kafka, databaseUrl: place.databaseUrl, leaseMs, publishTimeoutMs }
   const startedMs = performance.now()
   const transactionsBefore = written.transactions
   const isOver = (): boolean => signal.aborted || performance.now() - startedMs >= seconds * 1_000
@@ -166,6 +182,13 @@ async function prepare(database: PostgresServer, lanes: number): Promise<string>
   await client.query(fillAccounts, [keys])
   await client.end()
   return url
+}
+
+/** The relay's own links to both servers. */
+function wayOf({ databaseUrl }: Place, { database, kafka }: Way): { readonly databaseUrl: string; readonly brokers: readonly string[] } {
+  const url = new URL(databaseUrl)
+  url.port = String(database.port)
+  return { databaseUrl: url.href, brokers: [`${host}:${kafka.port}`] }
 }
 
 async function kill(role: Role<never>): Promise<void> {

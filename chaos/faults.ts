@@ -3,11 +3,19 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { KafkaCluster } from '../servers/kafka.ts'
 import type { PostgresServer } from '../servers/postgres.ts'
 import type { PausePoint } from '../src/relay/index.ts'
+import type { TcpProxy } from '../src/testing/proxy.ts'
 import type { Fleet, Relay } from './fleet.ts'
 import type { Random } from './random.ts'
 import { reconnect } from './shop.ts'
 
+/** The two links of the relay at one place. */
+export interface Way {
+  readonly database: TcpProxy
+  readonly kafka: TcpProxy
+}
+
 export interface Field {
+  readonly ways: readonly Way[]
   readonly fleet: Fleet
   readonly database: PostgresServer
   readonly kafka: KafkaCluster
@@ -102,4 +110,72 @@ export const serverFaults = {
     await kafka.nodes[0]!.start()
     return true
   },
+} satisfies Record<string, Fault>
+
+const isCaughtWithinMs = 2_000
+/** A server that was restarted meanwhile has nobody to answer. */
+const releaseWithinMs = 5_000
+
+/** The link of whoever holds the lanes, or now and then of another. */
+async function linkOf(
+  { fleet, ways }: Field,
+  random: Random,
+  link: keyof Way,
+): Promise<{ readonly relay: Relay; readonly proxy: TcpProxy } | null> {
+  const relay = random.chance(0.85) ? await holderOf(fleet) : random.pick(fleet.all())
+  const way = relay === null ? undefined : ways[relay.place]
+  return relay === null || way === undefined ? null : { relay, proxy: way[link] }
+}
+
+/** Bytes vanish, in both directions or on the way back only. Connections end when the link is sound again: what is missing is never made up for. */
+function blackHoled(link: keyof Way): Fault {
+  return async (field, random) => {
+    const found = await linkOf(field, random, link)
+    if (found === null) return false
+    const { proxy } = found
+    proxy.set(random.pick(['blackHole', 'dropReplies']))
+    await Promise.race([proxy.caught(), pause(isCaughtWithinMs)])
+    await pause(random.between(200, 2 * field.leaseMs))
+    const hasStruck = proxy.caughtBytes > 0
+    proxy.reset()
+    proxy.set('pass')
+    return hasStruck
+  }
+}
+
+/** All connections at once, or one in the middle of a request. */
+function reset(link: keyof Way): Fault {
+  return async (field, random) => {
+    const found = await linkOf(field, random, link)
+    if (found === null || found.relay.state.lanes === 0) return false
+    if (random.chance(0.5)) found.proxy.reset()
+    else found.proxy.cutAfter(Math.floor(random.between(1, 3_000)))
+    return true
+  }
+}
+
+/** What the relay sends is late, now and then so late that the relay is dead by then and another has gone on. */
+function held(link: keyof Way): Fault {
+  return async (field, random) => {
+    const found = await linkOf(field, random, link)
+    if (found === null) return false
+    const { relay, proxy } = found
+    proxy.set('hold')
+    await Promise.race([proxy.caught(), pause(isCaughtWithinMs)])
+    if (random.chance(0.4)) await relay.kill()
+    await pause(random.between(200, 2.5 * field.leaseMs))
+    const hasStruck = proxy.caughtBytes > 0
+    await Promise.race([proxy.release(), pause(releaseWithinMs)])
+    return hasStruck
+  }
+}
+
+/** Those that concern the bytes between one relay and a server. */
+export const linkFaults = {
+  database_link_black_holed: blackHoled('database'),
+  database_link_reset: reset('database'),
+  database_link_held: held('database'),
+  kafka_link_black_holed: blackHoled('kafka'),
+  kafka_link_reset: reset('kafka'),
+  kafka_link_held: held('kafka'),
 } satisfies Record<string, Fault>

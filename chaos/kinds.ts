@@ -7,5 +7,11 @@ export const faultKinds: readonly string[] = [
   'postgres_killed',
   'kafka_restarted',
   'kafka_killed',
+  'database_link_black_holed',
+  'database_link_reset',
+  'database_link_held',
+  'kafka_link_black_holed',
+  'kafka_link_reset',
+  'kafka_link_held',
   'clock_off',
 ]
