@@ -29,6 +29,7 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
     url: url.href,
     async drop() {
       if (!open.delete(database)) return
+      await whenLeft(server, name)
       await execute(server, `drop database if exists ${name} with (force)`)
     },
   }
@@ -40,12 +41,19 @@ export async function dropTestDatabases(): Promise<void> {
   await Promise.all([...open].map((database) => database.drop()))
 }
 
-async function execute(url: string, sql: string): Promise<void> {
+/** Sessions that have just said goodbye may not be gone yet; cut, they would tell it as an error that nobody listens to any more. */
+async function whenLeft(server: string, name: string): Promise<void> {
+  const lastLookMs = Date.now() + 1_000
+  const sessions = `select 1 from pg_stat_activity where datname = '${name}' and backend_type = 'client backend'`
+  while ((await execute(server, sessions)) > 0 && Date.now() < lastLookMs) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+async function execute(url: string, sql: string): Promise<number> {
   const client = new Client({ connectionString: url })
   client.on('error', () => {})
   await client.connect()
   try {
-    await client.query(sql)
+    return (await client.query(sql)).rowCount ?? 0
   } finally {
     await client.end()
   }
