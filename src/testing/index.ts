@@ -4,6 +4,17 @@ export { createMemoryOutbox } from '../databases/memory/index.ts'
 export type { MemoryEntry, MemoryOutbox, MemoryOutboxOptions, MemorySource, MemoryTransaction } from '../databases/memory/index.ts'
 export { checkDelivery } from './checker.ts'
 export type { CommittedMessage, DeliveredRecord, DeliveryFigures, ParkedMessage } from './checker.ts'
+export { selectCases, sourceCases } from './conformance/index.ts'
+export type {
+  ConformanceCase,
+  Harness,
+  OutboxUnderTest,
+  Selection,
+  SourceCapability,
+  SourceCase,
+  SourceHarness,
+  WritingTransaction,
+} from './conformance/index.ts'
 export { createTestClock } from './clock.ts'
 export type { TestClock } from './clock.ts'
 export { startProxy } from './proxy.ts'
