@@ -137,11 +137,11 @@ where l.locktype = 'relation' and l.database = (select oid from pg_database wher
  * $1 lanes, $2 tokens, $3 upto, $4 ctids; gap rows: $5 lanes, $6 lo deleted; $7 lanes, $8 lo, $9 hi inserted; $10 lanes, $11 lo, $12 hi given another end.
  * The position has no index on purpose: with `byPlace` a row is found by its ctid, without it by a scan of the few rows.
  */
-export const settle = (n: Names, byPlace: boolean) => `
+export const settle = (n: Names, byPlace: boolean, compareToken = true) => `
 with pos as (
   update ${n.of('position')} p set upto = greatest(p.upto, v.upto)
   from unnest($1::int[], $2::bigint[], $3::bigint[], $4::tid[]) v(lane, token, upto, place)
-  where ${byPlace ? 'p.ctid = v.place and ' : ''}p.lane = v.lane and p.token = v.token
+  where ${byPlace ? 'p.ctid = v.place and ' : ''}p.lane = v.lane${compareToken ? ' and p.token = v.token' : ''}
   returning p.lane, p.ctid),
 gone as (
   delete from ${n.of('gap')} g using unnest($5::int[], $6::bigint[]) d(lane, lo), pos where g.lane = d.lane and g.lo = d.lo and pos.lane = d.lane),

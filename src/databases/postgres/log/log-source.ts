@@ -281,7 +281,8 @@ export class LogSource implements Source {
         if (plan !== null) planned.push({ position, plan })
       }
       if (planned.length === 0) return []
-      const lost = await writePlans(held.connection, this.#names, planned, () => this.#context!.clock.monotonicMs())
+      const { compareToken } = this.#options.safeties ?? allSafe
+      const lost = await writePlans(held.connection, this.#names, planned, () => this.#context!.clock.monotonicMs(), compareToken)
       for (const lane of lost) this.#drop(held, lane)
       return lost
     } finally {

@@ -1,5 +1,5 @@
 /**
- * The parts of the gap rule, each of which can be left out to show what it is for: with one at false, events are lost or
+ * The parts of the gap rule, and the token of a settlement, each of which can be left out to show what it is for: with one at false, events are lost or
  * reordered. For tests and fault runs only; there is no way to reach them through the public options.
  */
 export interface Safeties {
@@ -9,6 +9,8 @@ export interface Safeties {
   readonly lockOfSequence: boolean
   /** What was found late goes before the rows of the window. */
   readonly lateFirst: boolean
+  /** A settlement changes a lane only under the token that its relay was given. */
+  readonly compareToken: boolean
 }
 
-export const allSafe: Safeties = { waitForHolders: true, lockOfSequence: true, lateFirst: true }
+export const allSafe: Safeties = { waitForHolders: true, lockOfSequence: true, lateFirst: true, compareToken: true }

@@ -19,24 +19,21 @@ export async function writePlans(
   names: Names,
   planned: readonly Planned[],
   nowMs: () => number,
+  compareToken = true,
 ): Promise<number[]> {
-  const moved = await run(connection, names, planned, true, nowMs)
+  const moved = await run(connection, planned, 'settle', settle(names, true, compareToken), nowMs)
   if (moved.length === 0) return []
-  return (await run(connection, names, moved, false, nowMs)).map((p) => p.position.lane)
+  return (await run(connection, moved, 'settle moved', settle(names, false, compareToken), nowMs)).map((p) => p.position.lane)
 }
 
 async function run(
   connection: Connection,
-  names: Names,
   planned: readonly Planned[],
-  byPlace: boolean,
+  name: string,
+  text: string,
   nowMs: () => number,
 ): Promise<Planned[]> {
-  const rows = await connection.read<{ lane: number; ctid: string }>({
-    name: byPlace ? 'settle' : 'settle moved',
-    text: settle(names, byPlace),
-    values: parameters(planned),
-  })
+  const rows = await connection.read<{ lane: number; ctid: string }>({ name, text, values: parameters(planned) })
   const places = new Map(rows.map((r) => [r.lane, r.ctid]))
   const missed: Planned[] = []
   for (const p of planned) {
