@@ -6,9 +6,11 @@ import { freePort } from '../servers/port.ts'
 import { migrate } from '../src/databases/postgres/index.ts'
 import { startProxy } from '../src/testing/proxy.ts'
 import { drained } from '../test/acceptance/line/fleet.ts'
+import { scenarios } from './breaks.ts'
 import { linkFaults, relayFaults, serverFaults, type Fault, type Field, type Way } from './faults.ts'
 import { startFleet } from './fleet.ts'
 import type { Evidence } from './outcome.ts'
+import type { Break } from './kinds.ts'
 import { createRandom, type Random } from './random.ts'
 import { startRole, type Role } from './role.ts'
 import { connect, createTables, fillAccounts, keys } from './shop.ts'
@@ -20,6 +22,10 @@ export interface ChaosOptions {
   readonly relays: number
   readonly lanes: number
   readonly faults: readonly string[]
+  /** The safety that is switched off. */
+  readonly broken: Break | null
+  /** What the safeties are for: made to happen before the faults begin. */
+  readonly cases: readonly Break[]
   readonly progress: (line: string) => void
   readonly signal: AbortSignal
 }
@@ -86,6 +92,7 @@ async function run(options: ChaosOptions, { database, kafka, ways }: Servers, cl
     leaseMs,
     publishTimeoutMs,
     random: createRandom(seed, 'relays'),
+    broken: options.broken,
     way: (number) => wayOf(place, ways[number]!),
     clocksOffMs: options.faults.includes('clock_off') ? [-clockOffMs, 0, clockOffMs] : [0],
     onClockOff: () => void (faults['clock_off'] = (faults['clock_off'] ?? 0) + 1),
@@ -103,7 +110,11 @@ async function run(options: ChaosOptions, { database, kafka, ways }: Servers, cl
   closing.push(() => kill(writer))
 
   await Promise.race([until('the first messages are settled', () => fleet.settled > 0, 30_000), failure.promise])
-  const field: Field = { ways, fleet, database, kafka, databaseUrl: place.databaseUrl, leaseMs, publishTimeoutMs }
+  const field: Field = { ways, fleet, database, kafka, databaseUrl: place.databaseUrl, topic, leaseMs, publishTimeoutMs }
+  for (const name of options.cases) {
+    await Promise.race([scenarios[name](field, options.broken), failure.promise])
+    progress(`the case of ${name} was made`)
+  }
   const startedMs = performance.now()
   const transactionsBefore = written.transactions
   const isOver = (): boolean => signal.aborted || performance.now() - startedMs >= seconds * 1_000
@@ -135,6 +146,7 @@ async function run(options: ChaosOptions, { database, kafka, ways }: Servers, cl
     seconds: (endedMs - startedMs) / 1_000,
     relays: options.relays,
     lanes: options.lanes,
+    broken: options.broken,
     transactions,
     kinds: written.kinds,
     figures,

@@ -20,6 +20,7 @@ export interface Field {
   readonly database: PostgresServer
   readonly kafka: KafkaCluster
   readonly databaseUrl: string
+  readonly topic: string
   readonly leaseMs: number
   readonly publishTimeoutMs: number
 }
@@ -61,8 +62,9 @@ export const relayFaults = {
     const isMoved = hasMoved()
     // Its successor has come so far in the meantime.
     await pause(random.between(0, leaseMs))
-    victim.signal('SIGCONT')
+    // Waits in its pipe: what it does first when it wakes is what it was about to do.
     victim.goOn()
+    victim.signal('SIGCONT')
     return isMoved
   },
 } satisfies Record<string, Fault>

@@ -1,6 +1,7 @@
 // The relay processes: each in a place of its own, started anew when it was killed or gave up.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PausePoint } from '../src/relay/index.ts'
+import type { Break } from './kinds.ts'
 import type { Random } from './random.ts'
 import { startRole, type Role } from './role.ts'
 import type { RelayState, RelayTalk } from './talk.ts'
@@ -12,6 +13,7 @@ export interface FleetOptions {
   readonly random: Random
   /** What the relay at this place is told of the servers. */
   readonly way: (place: number) => { readonly databaseUrl: string; readonly brokers: readonly string[] }
+  readonly broken: Break | null
   readonly clocksOffMs: readonly number[]
   /** A relay whose clock is off has settled something. */
   readonly onClockOff: () => void
@@ -71,7 +73,8 @@ export function startFleet(options: FleetOptions): Fleet {
       const clockOffMs = options.random.pick(options.clocksOffMs)
       state = none
       startedMs = performance.now()
-      const task = { ...options.way(place), leaseMs: options.leaseMs, publishTimeoutMs: options.publishTimeoutMs, clockOffMs }
+      const { leaseMs, publishTimeoutMs, broken } = options
+      const task = { ...options.way(place), leaseMs, publishTimeoutMs, clockOffMs, broken }
       isClockOffSeen = clockOffMs === 0
       const own = startRole<RelayTalk>('relay', task, (news) => {
         if (news.is === 'held') onHeld?.()

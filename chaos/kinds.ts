@@ -15,3 +15,7 @@ export const faultKinds: readonly string[] = [
   'kafka_link_held',
   'clock_off',
 ]
+
+/** Safeties that can be switched off. */
+export const breakNames = ['gap', 'order', 'epoch', 'fencing'] as const
+export type Break = (typeof breakNames)[number]

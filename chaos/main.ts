@@ -6,14 +6,15 @@ import { commonFlags, flagLines, parseFlags, type Flags } from '../src/cli/frame
 import { errorDocument, errorText, toJson } from '../src/cli/frame/print-error.ts'
 import { OutriderError } from '../src/core/index.ts'
 import type { ChaosOptions } from './conductor.ts'
-import { faultKinds } from './kinds.ts'
+import { breakNames, faultKinds, type Break } from './kinds.ts'
 
 const flags = {
   seconds: { kind: 'number', value: 'N', min: 1, max: 86_400, summary: 'how long faults happen (required)' },
   seed: { kind: 'number', value: 'S', min: 0, max: 4_294_967_295, summary: 'the same seed chooses the same faults (required)' },
-  faults: { kind: 'text', value: 'KIND,KIND', summary: `which kinds (default all): ${faultKinds.join(', ')}` },
+  faults: { kind: 'text', value: 'KIND,KIND', summary: `which kinds, or none (default all): ${faultKinds.join(', ')}` },
   source: { kind: 'choice', choices: ['log', 'wal', 'claim', 'switch'], summary: 'how the relay reads (default log)' },
-  break: { kind: 'text', value: 'RULE', summary: 'leave out one rule on purpose: the run must then find the damage' },
+  break: { kind: 'text', value: 'RULE', summary: `leave out one rule on purpose, and the run finds the damage: ${breakNames.join(', ')}` },
+  cases: { kind: 'text', value: 'RULE,RULE', summary: 'make happen what these rules are for, before the faults (default that of --break)' },
   relays: { kind: 'number', value: 'N', min: 1, max: 64, summary: 'relay processes (default 3)' },
   lanes: { kind: 'number', value: 'N', min: 1, max: 1024, summary: 'lanes of the outbox (default 8)' },
 } as const satisfies Flags
@@ -56,8 +57,13 @@ function optionsOf(given: Readonly<Record<string, string | number | boolean>>): 
   }
   const { source = 'log', break: broken } = given
   if (source !== 'log') throw usage(`--source ${source} is not part of this version of Outrider.`, 'Only the log can be read.')
-  if (broken !== undefined) throw usage(`--break ${broken} is not part of this version of Outrider.`, 'npm run chaos -- --help')
-  const faults = given['faults'] === undefined ? faultKinds : String(given['faults']).split(',')
+  if (broken === 'park')
+    throw usage('--break park is not part of this version of Outrider: it parks nothing.', `The rules are ${breakNames.join(', ')}.`)
+  const breaks = broken === undefined ? [] : rulesOf('--break', String(broken))
+  if (breaks.length > 1) throw usage('--break names more than one rule.', 'One safety at a time.')
+  const cases = given['cases'] === undefined ? breaks : rulesOf('--cases', String(given['cases']))
+  const asked = String(given['faults'] ?? faultKinds.join(','))
+  const faults = asked === 'none' ? [] : asked.split(',')
   const unknown = faults.filter((kind) => !faultKinds.includes(kind))
   if (unknown.length > 0) throw usage(`--faults names ${unknown.join(', ')}.`, `The kinds are ${faultKinds.join(', ')}.`)
   return {
@@ -66,7 +72,17 @@ function optionsOf(given: Readonly<Record<string, string | number | boolean>>): 
     relays: Number(given['relays'] ?? 3),
     lanes: Number(given['lanes'] ?? 8),
     faults,
+    broken: breaks[0] ?? null,
+    cases,
   }
+}
+
+function rulesOf(flag: string, text: string): Break[] {
+  return text.split(',').map((word) => {
+    const rule = breakNames.find((name) => name === word)
+    if (rule === undefined) throw usage(`${flag} names ${word}.`, `The rules are ${breakNames.join(', ')}.`)
+    return rule
+  })
 }
 
 function usage(problem: string, hint: string): OutriderError {

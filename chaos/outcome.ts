@@ -6,6 +6,7 @@ export interface Evidence {
   readonly seconds: number
   readonly relays: number
   readonly lanes: number
+  readonly broken: string | null
   /** That ended while faults happened, in whatever way. */
   readonly transactions: number
   readonly kinds: Readonly<Record<string, number>>
@@ -41,6 +42,7 @@ export function documentOf(evidence: Evidence): Record<string, unknown> {
     seed: evidence.seed,
     relays: evidence.relays,
     lanes: evidence.lanes,
+    ...(evidence.broken === null ? {} : { break: evidence.broken }),
     transactions: evidence.transactions,
     transactions_per_s: Math.round(evidence.transactions / evidence.seconds),
     kinds: evidence.kinds,

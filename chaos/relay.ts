@@ -1,8 +1,9 @@
 // A relay as a process, so that it can be killed and stopped. Says all the time what it has in hand.
 import { kafka } from '../src/brokers/kafka/index.ts'
 import { isOutriderError } from '../src/core/index.ts'
-import { postgres } from '../src/databases/postgres/index.ts'
+import { LogSource } from '../src/databases/postgres/log/log-source.ts'
 import { createRelay, type PausePoint } from '../src/relay/index.ts'
+import { safetiesOf, windowFirst, withoutEpochs } from './breaks.ts'
 import { ownRole } from './role.ts'
 import type { RelayTalk } from './talk.ts'
 
@@ -16,9 +17,16 @@ const { task, tell } = ownRole<RelayTalk>((order) => {
 const { now } = Date
 Date.now = () => now() + task.clockOffMs
 
+const source = new LogSource({
+  connection: { connectionString: task.databaseUrl },
+  pollMs: 100,
+  timeoutMs: 4_000,
+  safeties: safetiesOf(task.broken),
+})
+const publisher = kafka({ brokers: task.brokers, publishTimeoutMs: task.publishTimeoutMs })
 const relay = createRelay({
-  source: postgres({ url: task.databaseUrl, pollMs: 100, timeoutMs: 2_000 }),
-  publisher: kafka({ brokers: task.brokers, publishTimeoutMs: task.publishTimeoutMs }),
+  source: task.broken === 'order' ? windowFirst(source) : source,
+  publisher: task.broken === 'epoch' ? withoutEpochs(publisher) : publisher,
   leaseMs: task.leaseMs,
   pauses(point, messages) {
     if (held !== point || messages.length === 0) return

@@ -1,6 +1,7 @@
 // What the processes of the run say to each other.
 import type { PausePoint } from '../src/relay/index.ts'
 import type { DeliveryFigures } from '../src/testing/checker.ts'
+import type { Break } from './kinds.ts'
 
 export interface Place {
   /** Of the database itself, whatever stands in the relays' way. */
@@ -26,6 +27,8 @@ export interface RelayTalk {
     readonly publishTimeoutMs: number
     /** How far the wall clock of the process is off. */
     readonly clockOffMs: number
+    /** The safety that is switched off. */
+    readonly broken: Break | null
   }
   readonly news: RelayState | RelayEnd | { readonly is: 'held'; readonly at: PausePoint }
   /** `hold`: stand still at the next passing of the point; `go on`: no more. */

@@ -1,20 +1,10 @@
 // The short form of `npm run chaos`: every kind of fault once, by one seed. docs/chaos.md says how to run it for longer.
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { faultKinds } from '../../chaos/kinds.ts'
 import { describeLine } from '../setup/index.ts'
+import { chaos } from './chaos-run.ts'
 
 const seed = process.env['OUTRIDER_TEST_SEED'] ?? '7'
-
-function chaos(...words: string[]): Promise<{ code: unknown; document: Record<string, unknown>; story: string }> {
-  const main = fileURLToPath(new URL('../../chaos/main.ts', import.meta.url))
-  return new Promise((resolve) => {
-    execFile(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...words, '--json'], (error, stdout, stderr) =>
-      resolve({ code: error?.code ?? 0, document: JSON.parse(stdout || '{}') as Record<string, unknown>, story: stderr }),
-    )
-  })
-}
 
 describeLine('npm run chaos', () => {
   it('loses nothing, invents nothing and keeps the order of each key while everything is killed, stopped and restarted', async () => {

@@ -18,6 +18,9 @@ describe('the flags of npm run chaos', () => {
     [['--seconds', '5', '--seed', '1', '--source', 'wall'], /did you mean wal\?/],
     [['--seconds', '5', '--seed', '1', '--source', 'wal'], /--source wal is not part of this version/],
     [['--seconds', '5', '--seed', '1', '--break', 'park'], /--break park is not part of this version/],
+    [['--seconds', '5', '--seed', '1', '--break', 'gab'], /--break names gab[^]*gap, order, epoch, fencing/],
+    [['--seconds', '5', '--seed', '1', '--break', 'gap,order'], /--break names more than one rule/],
+    [['--seconds', '5', '--seed', '1', '--cases', 'gap,park'], /--cases names park/],
     [['--seconds', '5', '--seed', '1', '--faults', 'relay_killed,flood'], /--faults names flood[^]*kafka_killed/],
   ])('%j is refused before anything is started', async (words, text) => {
     const { code, stdout, stderr } = await chaos(...words)

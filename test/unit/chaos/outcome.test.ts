@@ -12,6 +12,7 @@ const good: Evidence = {
   seconds: 90,
   relays: 3,
   lanes: 8,
+  broken: null,
   transactions: 9_000,
   kinds: { single: 9_000 },
   figures: checkDelivery(committed, records),
