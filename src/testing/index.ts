@@ -4,11 +4,21 @@ export { createMemoryOutbox } from '../databases/memory/index.ts'
 export type { MemoryEntry, MemoryOutbox, MemoryOutboxOptions, MemorySource, MemoryTransaction } from '../databases/memory/index.ts'
 export { checkDelivery } from './checker.ts'
 export type { CommittedMessage, DeliveredRecord, DeliveryFigures, ParkedMessage } from './checker.ts'
-export { selectCases, sourceCases } from './conformance/index.ts'
+export { inboxCases, publisherCases, selectCases, sourceCases } from './conformance/index.ts'
 export type {
+  BrokerRecord,
+  BrokerUnderTest,
   ConformanceCase,
+  HandlingTransaction,
   Harness,
+  InboxCapability,
+  InboxCase,
+  InboxHarness,
+  InboxUnderTest,
   OutboxUnderTest,
+  PublisherCapability,
+  PublisherCase,
+  PublisherHarness,
   Selection,
   SourceCapability,
   SourceCase,

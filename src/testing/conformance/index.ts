@@ -1,4 +1,8 @@
 export { selectCases } from './case.ts'
 export type { ConformanceCase, Harness, Selection } from './case.ts'
+export { inboxCases } from './inbox-cases.ts'
+export type { HandlingTransaction, InboxCapability, InboxCase, InboxHarness, InboxUnderTest } from './inbox-cases.ts'
+export { publisherCases } from './publisher-cases.ts'
+export type { BrokerRecord, BrokerUnderTest, PublisherCapability, PublisherCase, PublisherHarness } from './publisher-harness.ts'
 export { sourceCases } from './source-cases.ts'
 export type { OutboxUnderTest, SourceCapability, SourceCase, SourceHarness, WritingTransaction } from './source-harness.ts'
