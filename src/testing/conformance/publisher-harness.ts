@@ -125,7 +125,12 @@ export class PublisherKit {
   }
 
   /** Publishes as the relay would: with `order: 'single'` one after another. */
-  async publish(publisher: Publisher, batch: readonly Message[], lane = 0, signal = new AbortController().signal): Promise<Verdict[]> {
+  async publish(
+    publisher: Publisher,
+    batch: readonly Message[],
+    lane = 0,
+    signal: AbortSignal = new AbortController().signal,
+  ): Promise<Verdict[]> {
     const parts = publisher.order === 'batch' ? [batch] : batch.map((one) => [one])
     const verdicts: Verdict[] = []
     for (const part of parts) {
