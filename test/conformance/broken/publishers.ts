@@ -1,4 +1,5 @@
 // For each case of a publisher one plug that breaks just that law: the memory broker with one thing done wrong.
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Message, PublishContext, Publisher, Verdict } from '../../../src/core/index.ts'
 import type { PublisherHarness } from '../../../src/testing/conformance/publisher-harness.ts'
 import { memoryPublisher } from '../memory-harness.ts'
@@ -47,7 +48,17 @@ export const brokenPublishers: Readonly<Record<string, PublisherHarness>> = {
     }
   }),
   'takes the messages of a key into one group': broken(() => ({ group: (message) => message.id })),
-  'ends by its own deadline': broken(() => ({ limits: { publishTimeoutMs: Infinity } })),
+  'ends by its own deadline': memoryPublisher(
+    (inner) => ({
+      ...inner,
+      async publish(batch, context) {
+        const verdicts = await inner.publish(batch, context)
+        if (verdicts.some((one) => one.kind === 'refused' && one.class === 'unknown')) await delay(1_200)
+        return verdicts
+      },
+    }),
+    5_000,
+  ),
   'ends when the relay gives up': broken(
     publishing(
       (inner) =>
