@@ -27,17 +27,17 @@ describeLine('a relay that is killed', () => {
   }
 
   /** Kills one relay after another, each at a point chosen by the seed, while the shop goes on; then lets one finish. */
-  async function killing(times: number, broken: Partial<RelayTask> = {}, only?: PausePoint) {
+  async function killing(times: number) {
     const database = await createTestDatabase()
     const topic = await createTestTopic({ partitions: 4 })
     const brokers = await kafkaBrokers()
     const shop = await openShop(database.url, topic)
-    const task: RelayTask = { database: database.url, brokers, leaseMs: 600, publishTimeoutMs: 300, batchSize: 20, maxInFlight, ...broken }
+    const task: RelayTask = { database: database.url, brokers, leaseMs: 600, publishTimeoutMs: 300, batchSize: 20, maxInFlight }
     const random = generator(seed)
     // One carries, one stands by; on a slow machine a lease may run out, and they change places or share the lanes.
     let pair = [start(task), start(task)]
     for (let kill = 0; kill < times; kill++) {
-      const point = only ?? points[Math.floor(random() * points.length)]!
+      const point = points[Math.floor(random() * points.length)]!
       for (const relay of pair) relay.arm(point)
       const victim = await Promise.race(pair.map((relay) => relay.next('paused').then(() => relay)))
       await victim.kill()
@@ -67,8 +67,23 @@ describeLine('a relay that is killed', () => {
   }, 300_000)
 
   it('would lose messages if it settled before it published', async () => {
-    const { figures } = await killing(3, { settlesEarly: true }, 'read')
-    expect(figures.lost).toBeGreaterThan(0)
+    const database = await createTestDatabase()
+    const topic = await createTestTopic({ partitions: 4 })
+    const brokers = await kafkaBrokers()
+    // A rolled-back number would hold the position back for a moment, and with it the damage.
+    const shop = await openShop(database.url, topic, { rollbackShare: 0 })
+    await shop.more(300)
+    // Alone, and with a lease that outlives a slow machine: what it read and settled is its own when it is killed.
+    const task = { database: database.url, brokers, leaseMs: 5_000, publishTimeoutMs: 300, batchSize: 20, maxInFlight }
+    const broken = start({ ...task, settlesEarly: true })
+    broken.arm('read')
+    await broken.next('paused')
+    await broken.kill()
+    const committed = await shop.stop()
+    const last = start({ ...task, batchSize: 500, maxInFlight: 1_000 })
+    await drained(database.url, 30_000)
+    expect(await last.stop()).toBe(0)
+    expect(checkDelivery(committed, await delivered(brokers, topic)).lost).toBeGreaterThan(0)
   }, 60_000)
 })
 

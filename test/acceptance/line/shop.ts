@@ -5,7 +5,6 @@ import type { CommittedMessage } from '../../../src/testing/checker.ts'
 import { createOutbox, defineEvents, event } from '../../../src/write/index.ts'
 
 const keys = 40
-const rollbackShare = 0.1
 
 export interface Shop {
   /** Transactions that committed so far. */
@@ -17,7 +16,7 @@ export interface Shop {
 }
 
 /** @param topic where the events go @param url of a database that is reached directly, whatever happens to the relay's way */
-export async function openShop(url: string, topic: string, writers = 4): Promise<Shop> {
+export async function openShop(url: string, topic: string, { writers = 4, rollbackShare = 0.1 } = {}): Promise<Shop> {
   const admin = await connect(url)
   await migrate(admin)
   await admin.query(`create table account (key text primary key, n bigint not null default 0);
