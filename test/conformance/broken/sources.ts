@@ -182,7 +182,12 @@ export const brokenSources: Readonly<Record<string, SourceHarness>> = {
         return messages
       },
       async settle(settlements) {
-        await reading
+        // As long as one read follows another.
+        for (let awaited: Promise<unknown> | null = null; awaited !== reading;) {
+          awaited = reading
+          await awaited
+          await new Promise((resolve) => setImmediate(resolve))
+        }
         return inner.settle(settlements)
       },
     }
