@@ -19,7 +19,7 @@ import { acquire, release, renew, store } from '../ownership.ts'
 import { listen, readLag } from '../queries.ts'
 import { setUp, type Setup } from '../setup.ts'
 import { LanePosition } from './lane-position.ts'
-import { Reader, type Wanted } from './reader.ts'
+import { Reader } from './reader.ts'
 import { allSafe, type Safeties } from './safeties.ts'
 import { writePlans, type Planned } from './settlement.ts'
 
@@ -28,8 +28,6 @@ const idleAdvanceMs = 1_000
 /** A full lane that was handed something within this time is waited for; after that the others go on without it. */
 const movingMs = 50
 const firstPollMs = 10
-/** A window brings so much of a full batch for each lane: what is read early waits in memory, and is costly to clear away. */
-const windowShare = 0.5
 /** A reason of one's own: without one, each abort makes an error with a stack. */
 const wake = 'there may be something to read'
 /** With open numbers younger than a while, late commits are looked for this often at least. */
@@ -231,7 +229,7 @@ export class LogSource implements Source {
    * that is full for a moment gets its rows along with the others; left behind, it would need the same window once more.
    * `soon`: a lane with more than its share of the rows is still busy with them.
    */
-  #wanted(held: Held, room: ReadonlyMap<number, number>, maxBytes: number): Wanted[] | 'soon' {
+  #wanted(held: Held, room: ReadonlyMap<number, number>, maxBytes: number): LanePosition[] | 'soon' {
     const { batchSize, maxInFlight } = this.#context!
     const now = this.#context!.clock.monotonicMs()
     let isMoving = false
@@ -245,8 +243,7 @@ export class LogSource implements Source {
     }
     if (hungry.length === 0) return []
     if (isMoving) return 'soon'
-    const all = queued(held).bytes < maxBytes ? [...hungry, ...others] : hungry
-    return all.map((position) => ({ position, room: Math.ceil(batchSize * windowShare) }))
+    return queued(held).bytes < maxBytes ? [...hungry, ...others] : hungry
   }
 
   /** Takes from each queue as many as there is room for, and as may be repeated after a crash. */

@@ -17,14 +17,10 @@ const youngMs = 50
 const holdersEveryMs = 20
 /** Further behind than so many full windows, a lane is read apart from the others. */
 const farWindows = 10
+/** A window brings so much of a full batch for each lane: what is read early waits in memory, and is costly to clear away. */
+const windowShare = 0.5
 /** Most rows of a window when payloads are large: grows again as they become small. */
 const fewestRows = 16
-
-export interface Wanted {
-  readonly position: LanePosition
-  /** Messages wanted, above 0. */
-  readonly room: number
-}
 
 export interface Cycle {
   /** Late ones and those of the window together, in order of `seq`. */
@@ -70,7 +66,7 @@ export class Reader {
   }
 
   /** What it returns belongs to the lanes as they are held then: after its last statement it waits for nothing any more. */
-  async cycle(held: ReadonlyMap<number, LanePosition>, wanted: readonly Wanted[], maxBytes: number): Promise<Cycle> {
+  async cycle(held: ReadonlyMap<number, LanePosition>, wanted: readonly LanePosition[], maxBytes: number): Promise<Cycle> {
     await this.#testForDeath()
     const { from, lanes } = this.#nextWindow(wanted)
     const rows = lanes.length === 0 ? [] : await this.#window(from, lanes, maxBytes)
@@ -94,25 +90,25 @@ export class Reader {
    * Where the next window reads: from the lane that is furthest behind, so that all soon read together again. One that is far
    * behind takes turns with the furthest ones, which it would keep waiting otherwise.
    */
-  #nextWindow(wanted: readonly Wanted[]): { from: bigint; lanes: readonly Wanted[] } {
-    let tail = wanted[0]?.position.cursor ?? 0n
+  #nextWindow(wanted: readonly LanePosition[]): { from: bigint; lanes: readonly LanePosition[] } {
+    let tail = wanted[0]?.cursor ?? 0n
     let head = tail
-    for (const { position } of wanted) {
-      if (position.cursor < tail) tail = position.cursor
-      if (position.cursor > head) head = position.cursor
+    for (const { cursor } of wanted) {
+      if (cursor < tail) tail = cursor
+      if (cursor > head) head = cursor
     }
     const isFar = head - tail > BigInt(this.#context.batchSize * this.#setup.lanes * farWindows)
     this.#headsTurn = isFar && !this.#headsTurn
     const from = this.#headsTurn ? head : tail
-    return { from, lanes: wanted.filter((w) => w.position.cursor >= from) }
+    return { from, lanes: wanted.filter((position) => position.cursor >= from) }
   }
 
-  async #window(from: bigint, lanes: readonly Wanted[], maxBytes: number): Promise<Row[]> {
+  async #window(from: bigint, lanes: readonly LanePosition[], maxBytes: number): Promise<Row[]> {
     const all = lanes.length === this.#setup.lanes
-    const share = lanes.reduce((sum, w) => sum + Math.min(w.room, this.#context.batchSize), 0) / lanes.length
-    const limit = Math.min(Math.max(Math.ceil(share * this.#setup.lanes), fewestRows), this.#rowLimit)
+    const share = Math.ceil(this.#context.batchSize * windowShare)
+    const limit = Math.min(Math.max(share * this.#setup.lanes, fewestRows), this.#rowLimit)
     const values: unknown[] = [from.toString(), limit, maxBytes]
-    if (!all) values.push(lanes.map((w) => w.position.lane))
+    if (!all) values.push(lanes.map((position) => position.lane))
     const rows = await this.#connection.read<Row>(
       rawQuery(all ? 'window' : 'some of window', all ? this.#sql.window : this.#sql.someOf, values),
     )
@@ -219,14 +215,14 @@ export class Reader {
     last: bigint,
     from: bigint,
     fresh: readonly Range[],
-    lanes: readonly Wanted[],
+    lanes: readonly LanePosition[],
     held: ReadonlyMap<number, LanePosition>,
   ): Message[] {
     const contentType = contentTypeOf(this.#setup.payloadType)
     const now = this.#context.clock.monotonicMs()
     // A lane may have been lost, and taken anew, while its rows were read: they come again for whoever holds it.
-    const still = lanes.filter(({ position }) => held.get(position.lane) === position)
-    const positions = new Map(still.map((w) => [w.position.lane, w.position]))
+    const still = lanes.filter((position) => held.get(position.lane) === position)
+    const positions = new Map(still.map((position) => [position.lane, position]))
     const messages: Message[] = []
     for (const row of rows) {
       const lane = Number(row[0])
